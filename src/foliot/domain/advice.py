@@ -1,0 +1,2 @@
+class SpecWarning: pass
+def warnings_about(*a): return []

@@ -1,0 +1,116 @@
+"""Seven fields, all ANDed: which wall-clock times a calendar names.
+
+Whatever a person wrote becomes `WallTimes`, the canonical form: seven sets of numbers and a stated rule for clock
+changes. Special days (`L`, `15W`, `5#2`) become day ranges with weekdays, so no later step knows of them.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+from typing import NamedTuple
+
+from foliot.domain.days import Days, days_of_field, merged
+from foliot.domain.fields import HOUR, KINDS, MINUTE, SECOND, Field, Source, parse_field
+
+
+class Gap(StrEnum):
+    """What becomes of a wall-clock time that a clock change skips."""
+
+    AUTO = "auto"
+    SHIFT = "shift"
+    SKIP = "skip"
+
+
+class Fold(StrEnum):
+    """Which of the instants at which a wall-clock time occurs more than once is meant."""
+
+    AUTO = "auto"
+    FIRST = "first"
+    SECOND = "second"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Seven fields in cron's field syntax, all ANDed. Unset second, minute and hour are 0, the rest `*`.
+
+    In a spec's `exclude` every unset field is `*`, so that a day can be excluded by its date.
+    `gap` and `fold` override the spec's for this calendar.
+    """
+
+    second: str | None = None
+    minute: str | None = None
+    hour: str | None = None
+    day_of_month: str | None = None
+    month: str | None = None
+    year: str | None = None
+    day_of_week: str | None = None
+    gap: str = Gap.AUTO
+    fold: str = Fold.AUTO
+
+
+class WallTimes(NamedTuple):
+    """A calendar in canonical form: each field a set of numbers as bits, and the rule for clock changes."""
+
+    second: int
+    minute: int
+    hour: int
+    days: Days
+    gap: Gap
+    fold: Fold
+
+
+class Reading(NamedTuple):
+    """A calendar or cron text as it was read: seven fields in the order of `KINDS`."""
+
+    text: str
+    second: Field
+    minute: Field
+    hour: Field
+    day_of_month: Field
+    month: Field
+    year: Field
+    day_of_week: Field
+    either_day: bool = False
+    """Classic cron: day of month OR day of week."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self[1:8]
+
+    @property
+    def follows_the_clock(self) -> bool:
+        """Debian cron's wildcard job: it follows elapsed time through a clock change."""
+        return self.minute.starred or self.hour.starred
+
+    def wall_times(self, gap: Gap, fold: Fold) -> list[WallTimes]:
+        """The canonical calendars that this reading means, `auto` resolved."""
+        if gap is Gap.AUTO:
+            gap = Gap.SKIP if self.follows_the_clock else Gap.SHIFT
+        if fold is Fold.AUTO:
+            fold = Fold.BOTH if self.follows_the_clock else Fold.FIRST
+        clock = (self.second.values, self.minute.values, self.hour.values)
+        return [WallTimes(*clock, days, gap, fold) for days in self.days()]
+
+    def days(self) -> list[Days]:
+        bounds = Days(month=self.month.values, year=self.year.values)
+        by_date = days_of_field(self.day_of_month)
+        by_weekday = days_of_field(self.day_of_week)
+        if self.either_day:
+            alternatives = by_date + by_weekday
+        else:
+            alternatives = [one & other for one, other in product(by_date, by_weekday)]
+        return merged([days & bounds for days in alternatives])
+
+
+def read_calendar(calendar: Calendar, label: str = "calendar", unset: str = "0") -> Reading:
+    """The calendar's fields, parsed; Invalid names the field that is wrong."""
+    fields = []
+    for kind in KINDS:
+        text = getattr(calendar, kind.name)
+        if text is None:
+            text = unset if kind in (SECOND, MINUTE, HOUR) else "*"
+        text = str(text).strip()
+        fields.append(parse_field(kind, text, Source(label, text)))
+    said = " ".join(f"{kind.name}={field.text}" for kind, field in zip(KINDS, fields, strict=True))
+    return Reading(said, *fields)

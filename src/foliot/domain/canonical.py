@@ -1,0 +1,72 @@
+"""The canonical form of a calendar as JSON: each field a list of ranges."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from foliot.domain.calendar import Calendar, WallTimes
+from foliot.domain.errors import Invalid
+from foliot.domain.fields import KINDS, FieldKind
+
+Json = dict[str, Any]
+
+
+def calendar_as_json(calendar: WallTimes) -> Json:
+    """`{"hour": [{"start": 9, "end": 17, "step": 1}], …, "gap": "shift", "fold": "first"}`"""
+    return exclusion_as_json(calendar) | {"gap": str(calendar.gap), "fold": str(calendar.fold)}
+
+
+def exclusion_as_json(calendar: WallTimes) -> Json:
+    """As a calendar, without the rule for clock changes: an exclusion is tested on instants."""
+    bits = {
+        "second": calendar.second,
+        "minute": calendar.minute,
+        "hour": calendar.hour,
+        **calendar.days._asdict(),
+    }
+    return {kind.name: ranges_of(kind.values(bits[kind.name])) for kind in KINDS}
+
+
+def ranges_of(values: list[int]) -> list[dict[str, int]]:
+    """The ascending values as few ranges, the same for the same values."""
+    ranges = []
+    while values:
+        step = values[1] - values[0] if len(values) > 1 else 1
+        size = 1
+        while size < len(values) and values[size] - values[size - 1] == step:
+            size += 1
+        if size == 2 and step > 1:
+            size = 1
+        ranges.append({"start": values[0], "end": values[size - 1], "step": step if size > 1 else 1})
+        values = values[size:]
+    return ranges
+
+
+def calendar_from_json(data: Mapping[str, Any], name: str) -> Calendar:
+    """The calendar that has this canonical form."""
+    known = {kind.name for kind in KINDS} | {"gap", "fold"}
+    if unknown := set(data) - known:
+        raise Invalid(f"{name} takes {', '.join(sorted(known))}, got {', '.join(sorted(map(repr, unknown)))}")
+    texts = {kind.name: _field_text(kind, data[kind.name], name) for kind in KINDS if kind.name in data}
+    return Calendar(**texts, **{rule: data[rule] for rule in ("gap", "fold") if rule in data})
+
+
+def _field_text(kind: FieldKind, ranges: Any, name: str) -> str:
+    try:
+        parts = [f"{one['start']}-{one['end']}/{one.get('step', 1)}" for one in ranges]
+    except (TypeError, KeyError, AttributeError) as error:
+        raise Invalid(
+            f"{name} field '{kind.name}' takes a list of ranges such as "
+            f'[{{"start": {kind.low}, "end": {kind.low}, "step": 1}}], got {ranges!r}'
+        ) from error
+    if not parts:
+        raise Invalid(f"{name} field '{kind.name}' takes at least one range of {kind.range}, got none")
+    whole = f"{kind.low}-{6 if kind.name == 'day_of_week' else kind.high}/1"
+    return "*" if parts == [whole] else ",".join(_shortened(part) for part in parts)
+
+
+def _shortened(part: str) -> str:
+    span, step = part.split("/")
+    low, high = span.split("-", 1)
+    if low == high:
+        return low
+    return span if step == "1" else part

@@ -1,0 +1,68 @@
+"""What clock changes do to a spec's times: which are shifted, skipped or repeated."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from foliot.domain.almanac import Almanac
+from foliot.domain.calendar import Fold, Gap
+from foliot.domain.fields import HOUR
+from foliot.domain.zones import Span
+
+
+class Effect(StrEnum):
+    """What a clock change does to a wall-clock time of a calendar."""
+
+    SHIFTED = "shifted"
+    SKIPPED = "skipped"
+    FIRST = "first"
+    SECOND = "second"
+    BOTH = "both"
+
+
+_EFFECT_OF_GAP = {Gap.SHIFT: Effect.SHIFTED, Gap.SKIP: Effect.SKIPPED}
+_EFFECT_OF_FOLD = {Fold.FIRST: Effect.FIRST, Fold.SECOND: Effect.SECOND, Fold.BOTH: Effect.BOTH}
+
+
+class ClockChange(NamedTuple):
+    """One clock change that touches one calendar's times."""
+
+    instant: int
+    effect: Effect
+    wall_seconds: tuple[int, ...]
+    """The times touched, as the clock on the wall shows them, in seconds since 1970-01-01 00:00 there."""
+    steady: bool
+    """The calendar fires in every hour and follows elapsed time: nothing is lost or doubled in real time."""
+
+
+def clock_changes(almanac: Almanac, start: int, end: int) -> list[ClockChange]:
+    """What the clock changes in [start, end) do to the calendars, in order of time."""
+    found = []
+    zone = almanac.zone
+    for group in almanac.groups:
+        steady = group.hour == HOUR.all and group.gap is Gap.SKIP and group.fold is Fold.BOTH
+        for gap in zone.gaps_within(start, end):
+            found.append(
+                ClockChange(gap.instant, _EFFECT_OF_GAP[group.gap], almanac.named_on_wall(group, gap.wall), steady)
+            )
+        for span in zone.repeats_within(start, end):
+            offset = zone.offset_at(span.start)
+            wall = Span(span.start + offset, span.end + offset)
+            found.append(
+                ClockChange(span.start, _EFFECT_OF_FOLD[group.fold], almanac.named_on_wall(group, wall), steady)
+            )
+    return sorted(change for change in found if change.wall_seconds)
+
+
+def effect_on(almanac: Almanac, instant: int) -> Effect | None:
+    """How a clock change had a hand in this instant of the spec: shifted to it, or first or second of a repeated time."""
+    zone = almanac.zone
+    for gap in zone.gaps_within(instant, instant + 1):
+        if any(group.gap is Gap.SHIFT and almanac.named_on_wall(group, gap.wall) for group in almanac.groups):
+            return Effect.SHIFTED
+    shown = instant + zone.offset_at(instant)
+    if any(almanac.named_on_wall(group, Span(shown, shown + almanac.grain)) for group in almanac.groups):
+        if zone.is_repeat(instant):
+            return Effect.SECOND
+        if zone.will_repeat(instant):
+            return Effect.FIRST
+    return None

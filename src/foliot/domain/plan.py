@@ -1,0 +1,26 @@
+"""A spec made explicit: everything parsed, resolved and checked, before it is compiled."""
+
+from typing import NamedTuple
+
+from foliot.domain.almanac import Period
+from foliot.domain.calendar import Reading, WallTimes
+from foliot.domain.slots import JitterMode
+from foliot.domain.zones import Zone
+
+
+class Plan(NamedTuple):
+    zone: Zone
+    readings: tuple[Reading, ...]
+    """Cron texts and calendars as they were read, for sentences and warnings."""
+    calendars: tuple[WallTimes, ...]
+    """The same in canonical form."""
+    excluded_readings: tuple[Reading, ...]
+    exclusions: tuple[WallTimes, ...]
+    periods: tuple[Period, ...]
+    at: tuple[int, ...]
+    first: int | None
+    last: int | None
+    jitter: int
+    """Microseconds."""
+    jitter_mode: JitterMode
+    manual: bool

@@ -1,0 +1,132 @@
+"""The instants of a compiled spec: next, previous, between, how many. Epoch seconds in, epoch seconds out."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from foliot.domain.almanac import LAST_PAGE, NOT_KNOWN, PAGE_BITS, PAGE_DAYS, Almanac, Page, empty_page
+from foliot.domain.durations import DAY
+from foliot.domain.slots import JitterMode, jittered
+
+_LAST_DAY_OF_PAGE = PAGE_DAYS - 1
+
+
+class Times:
+    """An ascending set of whole-second UTC instants, from 1970 to 2199, never listed whole."""
+
+    __slots__ = ("_jitter", "_jitter_mode", "_pages", "almanac")
+
+    def __init__(self, almanac: Almanac, jitter: int = 0, jitter_mode: JitterMode = JitterMode.AFTER) -> None:
+        self.almanac = almanac
+        self._jitter = jitter
+        self._jitter_mode = jitter_mode
+        self._pages: dict[int, Page] = {}
+
+    def next_after(self, epoch_seconds: int) -> int | None:
+        """The first instant strictly after this one, or None."""
+        day = epoch_seconds // DAY
+        page = self._pages.get(day >> PAGE_BITS) or self._page(day >> PAGE_BITS)
+        place = day & _LAST_DAY_OF_PAGE
+        pattern = page.patterns[page.rows[place]]
+        index = bisect_right(pattern, epoch_seconds - day * DAY)
+        if index < len(pattern):
+            return day * DAY + pattern[index]
+        later = page.rows[place + 1 :].lstrip(b"\0")
+        if later:
+            return ((day | _LAST_DAY_OF_PAGE) + 1 - len(later)) * DAY + page.patterns[later[0]][0]
+        return page.beyond if page.beyond != NOT_KNOWN else self._look_beyond(page, day >> PAGE_BITS)
+
+    def previous_before(self, epoch_seconds: int) -> int | None:
+        """The last instant strictly before this one, or None."""
+        day = min(epoch_seconds, self.almanac.last + 1) // DAY
+        second = min(epoch_seconds - day * DAY, DAY)
+        if day < 0:
+            return None
+        number, place = day >> PAGE_BITS, day & _LAST_DAY_OF_PAGE
+        page = self._page(number)
+        pattern = page.patterns[page.rows[place]]
+        if index := bisect_left(pattern, second):
+            return day * DAY + pattern[index - 1]
+        earlier = page.rows[:place].rstrip(b"\0")
+        while not earlier:
+            number -= 1
+            if number < 0:
+                return None
+            page = self._page(number)
+            earlier = page.rows.rstrip(b"\0")
+        return ((number << PAGE_BITS) + len(earlier) - 1) * DAY + page.patterns[earlier[-1]][-1]
+
+    def between(self, start: int, end: int) -> Iterator[int]:
+        """The instants from start to end, both included, ascending, found as they are asked for."""
+        for number, page in self._live_pages(start, end):
+            first = number << PAGE_BITS
+            for place, row in enumerate(page.rows):
+                if row:
+                    pattern = page.patterns[row]
+                    base = (first + place) * DAY
+                    if base < start or end < base + DAY:
+                        pattern = pattern[bisect_left(pattern, start - base) : bisect_right(pattern, end - base)]
+                    yield from map(base.__add__, pattern)
+
+    def count_between(self, start: int, end: int) -> int:
+        """How many instants there are from start to end, both included: day patterns counted, not walked."""
+        if start > end:
+            return 0
+        count = 0
+        for number, page in self._live_pages(start, end):
+            first = (number << PAGE_BITS) * DAY
+            count += page.count()
+            if start > first:
+                count -= _count_until(page, start - 1 - first)
+            if end < first + PAGE_DAYS * DAY - 1:
+                count -= page.count() - _count_until(page, end - first)
+        return count
+
+    def matches(self, epoch_seconds: int) -> bool:
+        """Whether this very instant is one of them."""
+        return self.next_after(epoch_seconds - 1) == epoch_seconds
+
+    def due_at(self, epoch_seconds: int, key: str) -> int:
+        """In microseconds, when the slot of that nominal time is due for the schedule of that key."""
+        if not self._jitter:
+            return jittered(key, epoch_seconds, 0, self._jitter_mode, None, None)
+        following = self.next_after(epoch_seconds)
+        previous = self.previous_before(epoch_seconds) if self._jitter_mode is JitterMode.AROUND else None
+        return jittered(
+            key,
+            epoch_seconds,
+            self._jitter,
+            self._jitter_mode,
+            None if previous is None else epoch_seconds - previous,
+            None if following is None else following - epoch_seconds,
+        )
+
+    def _page(self, number: int) -> Page:
+        if not 0 <= number <= LAST_PAGE:
+            return empty_page()
+        page = self._pages.get(number)
+        if page is None:
+            page = self._pages[number] = self.almanac.page(number)
+        return page
+
+    def _look_beyond(self, page: Page, number: int) -> int | None:
+        page.beyond = None
+        for later, live in self._live_pages((number + 1 << PAGE_BITS) * DAY, self.almanac.last):
+            rows = live.rows.lstrip(b"\0")
+            if rows:
+                page.beyond = ((later + 1 << PAGE_BITS) - len(rows)) * DAY + live.patterns[rows[0]][0]
+                break
+        return page.beyond
+
+    def _live_pages(self, start: int, end: int) -> Iterator[tuple[int, Page]]:
+        """The pages that touch [start, end] and may hold an instant."""
+        number = self.almanac.next_live_page(max(start, 0) // DAY >> PAGE_BITS)
+        while number is not None and (number << PAGE_BITS) * DAY <= end:
+            yield number, self._page(number)
+            number = self.almanac.next_live_page(number + 1)
+
+
+def _count_until(page: Page, second: int) -> int:
+    """How many instants the page has up to that second of it."""
+    day, rest = divmod(second, DAY)
+    whole = sum(len(page.patterns[row]) for row in page.rows[:day])
+    return whole + bisect_right(page.patterns[page.rows[day]], rest)
