@@ -1,1 +1,1 @@
-"""The rules: frozen values and pure functions, standard library only. No clock, no randomness, no network, no database."""
+"""The rules: values and pure functions, standard library only. No clock, no chance, no network, no database."""

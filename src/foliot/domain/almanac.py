@@ -16,7 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import compress, repeat
 from math import gcd
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from foliot.domain.calendar import Fold, Gap, WallTimes
 from foliot.domain.days import NEW_YEARS, Days, marked_days
@@ -102,6 +102,7 @@ class Almanac:
         "_kinds",
         "_patterns",
         "_plans",
+        "_shared",
         "at",
         "first",
         "grain",
@@ -134,6 +135,7 @@ class Almanac:
         self._kind_numbers: dict[object, int] = {}
         self._plans: dict[object, _YearPlan] = {}
         self._patterns: dict[object, Sequence[int]] = {}
+        self._shared: dict[object, Any] = {}
 
     def _common_grain(self) -> int:
         """The coarsest grid that every fire lies on: rows of marks need no finer one."""
@@ -168,8 +170,8 @@ class Almanac:
             kinds = rows[0]
         else:
             kinds = array("H", [self._kind(present) for present in zip(*rows, strict=True)] or [self._kind(())] * 366)
-        live = [place for place, kind in enumerate(kinds) if kind]
-        return _YearPlan(kinds, Span(live[0], live[-1] + 1) if live else Span(0, 0))
+        marks = kinds if isinstance(kinds, bytes) else bytes(map(bool, kinds))
+        return _YearPlan(kinds, Span(len(marks) - len(marks.lstrip(b"\0")), len(marks.rstrip(b"\0"))))
 
     def _kind(self, present: tuple[int, ...]) -> int:
         """The number of the kind of day on which just these groups and exclusions are present."""
@@ -213,6 +215,14 @@ class Almanac:
                     return new_year + place
         return None
 
+    def surely_fires_after(self, instant: int) -> bool:
+        """Proves cheaply, where it can, that an instant follows this one: on a plain day a calendar fires."""
+        day = self._next_live_day(instant // DAY + 2)
+        if day is None or self.periods:
+            return False
+        start, end = (day - 1) * DAY, (day + 2) * DAY
+        return self.first <= start and end <= self.last and not self.zone.changes(start, end)
+
     # Pages
 
     def next_live_page(self, number: int) -> int | None:
@@ -247,7 +257,13 @@ class Almanac:
             rows[start - first : end - first] = bytes(map(table.__getitem__, keys))
         for day in self._irregular_days(first):
             rows[day - first] = table.add(self._irregular(day))
-        return Page(bytes(rows), table.patterns)
+        return self._frugal_page(bytes(rows), tuple(table.patterns))
+
+    def _frugal_page(self, rows: bytes, patterns: tuple[Sequence[int], ...]) -> Page:
+        """Most pages of a spec look alike: they share what is equal."""
+        rows = self._shared.setdefault(rows, rows)
+        patterns = self._shared.setdefault(tuple(map(id, patterns)), patterns)
+        return Page(rows, patterns)
 
     def _phases(self, start: int, end: int) -> Iterable[tuple[int, ...]]:
         """For each day, the first second of each period in it."""
@@ -256,7 +272,7 @@ class Almanac:
         return [tuple((offset - day * DAY) % every for every, offset in self.periods) for day in range(start, end)]
 
     def _regular_stretches(self, first: int) -> list[tuple[Span, int]]:
-        """The stretches of days in the page, within the bounds, that have one offset each. Irregular days are in them too."""
+        """The page's days within the bounds, in stretches of one offset each, irregular days not yet taken out."""
         start = max(first, self.first // DAY)
         end = min(first + PAGE_DAYS, self.last // DAY + 1)
         stretches = []
@@ -274,9 +290,11 @@ class Almanac:
             days.add(change // DAY)
         for span in (*_touching(self.zone.firsts, start, end), *_touching(self.zone.repeats, start, end)):
             days.update(range(span.start // DAY, (span.end - 1) // DAY + 1))
-        return {day for day in days if first <= day < first + PAGE_DAYS and self.first // DAY <= day <= self.last // DAY}
+        return {
+            day for day in days if first <= day < first + PAGE_DAYS and self.first // DAY <= day <= self.last // DAY
+        }
 
-    def _regular(self, rest: int, kind: int, next_kind: int, phases: tuple[int, ...]) -> Sequence[int]:
+    def regular(self, rest: int, kind: int, next_kind: int, phases: tuple[int, ...]) -> Sequence[int]:
         """The seconds of a UTC day that begins `rest` seconds into a wall-clock day of this kind."""
         key = (rest, kind, next_kind, phases)
         pattern = self._patterns.get(key)
@@ -310,8 +328,12 @@ class Almanac:
         fires = either([nothing, *(self._placed(group, start) for group in self.groups)])
         allowed = inverse(either([nothing, *(self._on_instants(group, start) for group in self._exclusions)]))
         phases = tuple((offset - start) % every for every, offset in self.periods)
-        seconds = self._with_periods(seconds_of(both(fires, allowed), self.grain), phases, allowed if self._exclusions else None)
-        one_offs = {instant - start for instant in self.at[bisect_left(self.at, start) : bisect_left(self.at, start + DAY)]}
+        seconds = self._with_periods(
+            seconds_of(both(fires, allowed), self.grain), phases, allowed if self._exclusions else None
+        )
+        one_offs = {
+            instant - start for instant in self.at[bisect_left(self.at, start) : bisect_left(self.at, start + DAY)]
+        }
         if one_offs:
             kept = {second for second in one_offs if not self._exclusions or allowed[second // self.grain]}
             seconds = tuple(sorted(kept.union(seconds)))
@@ -365,7 +387,7 @@ class _PatternTable(dict[tuple[int, int, int, tuple[int, ...]], int]):
         self.patterns: list[Sequence[int]] = [()]
 
     def __missing__(self, key: tuple[int, int, int, tuple[int, ...]]) -> int:
-        number = self[key] = self.add(self._almanac._regular(*key))
+        number = self[key] = self.add(self._almanac.regular(*key))
         return number
 
     def add(self, pattern: Sequence[int]) -> int:

@@ -9,8 +9,8 @@ from enum import StrEnum
 from itertools import product
 from typing import NamedTuple
 
-from foliot.domain.days import Days, days_of_field, merged
-from foliot.domain.fields import HOUR, KINDS, MINUTE, SECOND, Field, Source, parse_field
+from foliot.domain.days import LONGEST_MONTHS, Days, days_of_field, merged
+from foliot.domain.fields import DAY_OF_MONTH, HOUR, KINDS, MINUTE, MONTH, SECOND, Field, Source, parse_field
 
 
 class Gap(StrEnum):
@@ -83,6 +83,13 @@ class Reading(NamedTuple):
         """Debian cron's wildcard job: it follows elapsed time through a clock change."""
         return self.minute.starred or self.hour.starred
 
+    def longest_month_without_its_day(self) -> int | None:
+        """How long the longest of its months is, when that is too short for every date it names: 30 February."""
+        if self.either_day or self.day_of_month.specials:
+            return None
+        longest = max(LONGEST_MONTHS[month] for month in MONTH.values(self.month.values))
+        return longest if min(DAY_OF_MONTH.values(self.day_of_month.values)) > longest else None
+
     def wall_times(self, gap: Gap, fold: Fold) -> list[WallTimes]:
         """The canonical calendars that this reading means, `auto` resolved."""
         if gap is Gap.AUTO:
@@ -113,4 +120,4 @@ def read_calendar(calendar: Calendar, label: str = "calendar", unset: str = "0")
         text = str(text).strip()
         fields.append(parse_field(kind, text, Source(label, text)))
     said = " ".join(f"{kind.name}={field.text}" for kind, field in zip(KINDS, fields, strict=True))
-    return Reading(said, *fields)
+    return Reading._make((said, *fields, False))

@@ -40,21 +40,19 @@ def clock_changes(almanac: Almanac, start: int, end: int) -> list[ClockChange]:
     zone = almanac.zone
     for group in almanac.groups:
         steady = group.hour == HOUR.all and group.gap is Gap.SKIP and group.fold is Fold.BOTH
-        for gap in zone.gaps_within(start, end):
-            found.append(
-                ClockChange(gap.instant, _EFFECT_OF_GAP[group.gap], almanac.named_on_wall(group, gap.wall), steady)
-            )
+        touched = [(gap.instant, _EFFECT_OF_GAP[group.gap], gap.wall) for gap in zone.gaps_within(start, end)]
         for span in zone.repeats_within(start, end):
             offset = zone.offset_at(span.start)
-            wall = Span(span.start + offset, span.end + offset)
-            found.append(
-                ClockChange(span.start, _EFFECT_OF_FOLD[group.fold], almanac.named_on_wall(group, wall), steady)
-            )
+            touched.append((span.start, _EFFECT_OF_FOLD[group.fold], Span(span.start + offset, span.end + offset)))
+        found += [
+            ClockChange(instant, effect, almanac.named_on_wall(group, wall), steady)
+            for instant, effect, wall in touched
+        ]
     return sorted(change for change in found if change.wall_seconds)
 
 
 def effect_on(almanac: Almanac, instant: int) -> Effect | None:
-    """How a clock change had a hand in this instant of the spec: shifted to it, or first or second of a repeated time."""
+    """The hand that a clock change had in this instant of the spec: shifted to it, or one of two of the same name."""
     zone = almanac.zone
     for gap in zone.gaps_within(instant, instant + 1):
         if any(group.gap is Gap.SHIFT and almanac.named_on_wall(group, gap.wall) for group in almanac.groups):

@@ -88,7 +88,9 @@ def read_every(text: str) -> Every:
 def _read_every(expression: str, text: str) -> Every:
     words = expression.split()
     if len(words) != 2 or words[0] != "@every":
-        raise Invalid(f"cron macro '@every' takes one duration, such as '@every 90m' or '@every 90m/5m', got {quoted(text)}")
+        raise Invalid(
+            f"cron macro '@every' takes one duration, such as '@every 90m' or '@every 90m/5m', got {quoted(text)}"
+        )
     try:
         return read_every(words[1])
     except Invalid as error:
@@ -117,9 +119,7 @@ def _read_fields(body: str, start: int, text: str, dialect: Dialect) -> Reading:
     for kind, unset in _UNSET.items():
         if kind not in fields:
             fields[kind] = parse_field(kind, unset, Source("cron", text))
-    either_day = (
-        dialect is Dialect.CRON and not fields[DAY_OF_MONTH].starred and not fields[DAY_OF_WEEK].starred
-    )
+    either_day = dialect is Dialect.CRON and not fields[DAY_OF_MONTH].starred and not fields[DAY_OF_WEEK].starred
     return Reading(
         text.strip(),
         fields[SECOND],

@@ -1,6 +1,5 @@
 """Which dates a calendar's four day fields name, special days such as `L`, `15W` and `5#2` among them."""
 
-from calendar import isleap
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple, assert_never
@@ -43,7 +42,11 @@ def _month_bits(*months: int) -> int:
     return sum(map(_bit, months))
 
 
-_LEAP_YEARS = sum(_bit(year - FIRST_YEAR) for year in range(FIRST_YEAR, LAST_YEAR + 1) if isleap(year))
+_EPOCH = date(1970, 1, 1).toordinal()
+NEW_YEARS = tuple(date(year, 1, 1).toordinal() - _EPOCH for year in range(FIRST_YEAR, LAST_YEAR + 2))
+"""The day number of each 1 January; day 0 is 1 January 1970."""
+
+_LEAP_YEARS = sum(_bit(place) for place in range(len(NEW_YEARS) - 1) if NEW_YEARS[place + 1] - NEW_YEARS[place] == 366)
 _MONTHS_BY_LENGTH = (
     (31, Days(month=_month_bits(1, 3, 5, 7, 8, 10, 12))),
     (30, Days(month=_month_bits(4, 6, 9, 11))),
@@ -59,7 +62,9 @@ def days_of_field(field: Field) -> list[Days]:
     plain = Days(day_of_month=field.values) if field.kind is DAY_OF_MONTH else Days(day_of_week=field.values)
     if field.values == field.kind.all or not field.specials:
         return [plain]
-    return merged([plain] * bool(field.values) + [days for special in field.specials for days in _special_days(special)])
+    return merged(
+        [plain] * bool(field.values) + [days for special in field.specials for days in _special_days(special)]
+    )
 
 
 def _special_days(special: SpecialDay) -> list[Days]:
@@ -69,15 +74,15 @@ def _special_days(special: SpecialDay) -> list[Days]:
             return [Days(day_of_month=week, day_of_week=_bit(weekday))]
         case LastDay() | LastWorkday() | NearestWorkday() | LastOfWeekday():
             return [
-                days & months for length, months in _MONTHS_BY_LENGTH for days in _special_days_in_month(special, length)
+                days & months
+                for length, months in _MONTHS_BY_LENGTH
+                for days in _special_days_in_month(special, length)
             ]
         case _:
             assert_never(special)
 
 
-def _special_days_in_month(
-    special: LastDay | LastWorkday | NearestWorkday | LastOfWeekday, length: int
-) -> list[Days]:
+def _special_days_in_month(special: LastDay | LastWorkday | NearestWorkday | LastOfWeekday, length: int) -> list[Days]:
     match special:
         case LastDay(before):
             return [Days(day_of_month=_bit(length - before))] if before < length else []
@@ -102,21 +107,18 @@ def _nearest_workday(day: int, length: int) -> list[Days]:
 
 def merged(alternatives: list[Days]) -> list[Days]:
     """The same dates in fewer sets: those that differ in one field only become one."""
-    merged = [days for days in alternatives if all(days)]
+    sets = [days for days in alternatives if all(days)]
     for place in (2, 1, 0, 3):
         by_rest: dict[tuple[int, ...], int] = {}
-        for days in merged:
+        for days in sets:
             rest = days[:place] + days[place + 1 :]
             by_rest[rest] = by_rest.get(rest, 0) | days[place]
-        merged = [Days(*rest[:place], bits, *rest[place:]) for rest, bits in by_rest.items()]
-    return merged
+        sets = [Days._make((*rest[:place], bits, *rest[place:])) for rest, bits in by_rest.items()]
+    return sets
 
 
 LONGEST_MONTHS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 """How long each month can be, by its number."""
-EPOCH = date(1970, 1, 1).toordinal()
-NEW_YEARS = tuple(date(year, 1, 1).toordinal() - EPOCH for year in range(FIRST_YEAR, LAST_YEAR + 2))
-"""The day number of each 1 January; day 0 is 1 January 1970."""
 
 
 def marked_days(days: tuple[Days, ...], year: int) -> bytes:
@@ -137,7 +139,9 @@ def _marked_days(day_of_month: int, month: int, day_of_week: int, first_weekday:
     """There are only fourteen kinds of year: seven weekdays to begin with, leap or not."""
     in_month = bytes(day_of_month >> day & 1 for day in range(1, 32))
     lengths = (31, 28 + leap, *LONGEST_MONTHS[3:])
-    row = b"".join(in_month[:length] if month >> number & 1 else bytes(length) for number, length in enumerate(lengths, 1))
+    row = b"".join(
+        in_month[:length] if month >> number & 1 else bytes(length) for number, length in enumerate(lengths, 1)
+    )
     if day_of_week == DAY_OF_WEEK.all:
         return row
     week = bytes(day_of_week >> (first_weekday + day) % 7 & 1 for day in range(7))

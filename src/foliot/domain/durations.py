@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from fractions import Fraction
 
 from foliot.domain.errors import Invalid
 
@@ -11,8 +10,8 @@ MINUTE = 60
 HOUR = 3600
 DAY = 86400
 
-_UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": Fraction(1, 1000)}
-_PART = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(d|h|ms|m|s)", re.ASCII)
+_MICROSECONDS = {"d": DAY * 10**6, "h": HOUR * 10**6, "m": MINUTE * 10**6, "s": 10**6, "ms": 10**3}
+_PART = re.compile(r"(\d{1,12})(?:\.(\d{1,9}))?(d|h|ms|m|s)", re.ASCII)
 _WHOLE = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
 _LONGEST_TEXT = 64
 
@@ -21,11 +20,14 @@ def parse_duration(text: str) -> timedelta:
     """`1h30m` as a timedelta; Invalid for anything that is not a positive sum of such parts."""
     if len(text) > _LONGEST_TEXT or not _WHOLE.fullmatch(text):
         raise Invalid(
-            f"a duration is a sum of numbers with a unit d, h, m, s or ms, such as '90m' or '1h30m'; got {text[:_LONGEST_TEXT]!r}"
+            "a duration is a sum of numbers with a unit d, h, m, s or ms, such as '90m' or '1h30m', "
+            f"got {text[:_LONGEST_TEXT]!r}"
         )
-    seconds = sum(Fraction(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    microseconds = sum(
+        int(whole + part) * _MICROSECONDS[unit] // 10 ** len(part) for whole, part, unit in _PART.findall(text)
+    )
     try:
-        return timedelta(microseconds=round(seconds * 1_000_000))
+        return timedelta(microseconds=microseconds)
     except OverflowError as error:
         raise Invalid(f"a duration is at most {timedelta.max.days} days, got {text!r}") from error
 

@@ -168,7 +168,7 @@ def parse_field(kind: FieldKind, text: str, source: Source, dialect: Dialect = D
 def _parse_item(kind: FieldKind, item: str, dialect: Dialect) -> int | SpecialDay:
     if item == "?" and kind in (DAY_OF_MONTH, DAY_OF_WEEK) and dialect is Dialect.CRON:
         return kind.all
-    if dialect is Dialect.CRON and (special := _parse_special(kind, item.upper())):
+    if dialect is Dialect.CRON and (special := _parse_special(kind, item.upper())) is not None:
         return special
     return _parse_range(kind, item, dialect)
 

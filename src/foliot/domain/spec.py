@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -12,11 +12,10 @@ from foliot.domain.almanac import Almanac, Period
 from foliot.domain.calendar import Calendar, Fold, Gap, Reading, WallTimes, read_calendar
 from foliot.domain.canonical import Json, calendar_as_json, calendar_from_json, exclusion_as_json
 from foliot.domain.cron import CronText, Every, read_cron
-from foliot.domain.days import LONGEST_MONTHS
 from foliot.domain.description import describe
 from foliot.domain.durations import whole_seconds
 from foliot.domain.errors import Invalid
-from foliot.domain.fields import DAY_OF_MONTH, FIRST_YEAR, LAST_YEAR, MONTH, Dialect, quoted
+from foliot.domain.fields import FIRST_YEAR, LAST_YEAR, Dialect, quoted
 from foliot.domain.plan import Plan
 from foliot.domain.slots import JitterMode
 from foliot.domain.times import Times
@@ -24,9 +23,8 @@ from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Zone, load_zone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
-# Where to look first for a match: any moment in our years proves that there is one, and one of this century is
-# the likeliest to be of use again.
-_LIKELY = 1_767_225_600
+# Any moment of our years proves that a spec has one; most specs have one soon after this.
+_SOME_TIME = 1_767_225_600
 
 
 class Anchor(StrEnum):
@@ -82,7 +80,7 @@ class Spec:
         last = LAST_INSTANT if plan.last is None else plan.last
         almanac = Almanac(plan.zone, plan.calendars, plan.exclusions, plan.periods, plan.at, first, last)
         times = Times(almanac, plan.jitter, plan.jitter_mode)
-        if not plan.manual and times.next_after(max(first, _LIKELY) - 1) is None and times.next_after(first - 1) is None:
+        if not plan.manual and not almanac.surely_fires_after(_SOME_TIME) and times.next_after(first - 1) is None:
             raise Invalid(_why_never(self, plan))
         return times
 
@@ -95,7 +93,7 @@ class Spec:
         return warnings_about(self._plan(), self.compile(), now)
 
     def canonical(self) -> Json:
-        """The structured form: one calendar per combination, plain numbers, resolved zone, offsets and clock-change rules."""
+        """The structured form, ready for JSON: plain numbers; zone, offsets and rules for clock changes resolved."""
         plan = self._plan()
         return {
             "calendars": _in_order([calendar_as_json(calendar) for calendar in plan.calendars]),
@@ -133,15 +131,19 @@ class Spec:
         except Invalid:
             raise
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise Invalid(f"a canonical spec takes what Spec.canonical() gives, got {quoted(str(form))}: {error!r}") from error
+            raise Invalid(
+                f"a canonical spec takes what Spec.canonical() gives, got {quoted(str(form))}: {error!r}"
+            ) from error
 
     def _plan(self) -> Plan:
         texts = [read_cron(text, _option(Dialect, "dialect", self.dialect)) for text in _all(str, "cron", self.cron)]
         zone = load_zone(_zone_name(self.timezone, texts))
         gap, fold = _option(Gap, "gap", self.gap), _option(Fold, "fold", self.fold)
         read = [(text.moments, gap, fold) for text in texts if isinstance(text.moments, Reading)]
-        for calendar in _all(Calendar, "calendars", self.calendars):
-            read.append((read_calendar(calendar), *_own_rule(calendar, gap, fold)))
+        read += [
+            (read_calendar(calendar), *_own_rule(calendar, gap, fold))
+            for calendar in _all(Calendar, "calendars", self.calendars)
+        ]
         excluded = tuple(
             read_calendar(calendar, "exclude", unset="*") for calendar in _all(Calendar, "exclude", self.exclude)
         )
@@ -152,7 +154,7 @@ class Spec:
         plan = Plan(
             zone=zone,
             readings=tuple(reading for reading, _, _ in read),
-            calendars=tuple(_distinct(reading.wall_times(*rule) for reading, *rule in read)),
+            calendars=tuple(_distinct(reading.wall_times(gap, fold) for reading, gap, fold in read)),
             excluded_readings=excluded,
             exclusions=tuple(_distinct(reading.wall_times(Gap.SKIP, Fold.BOTH) for reading in excluded)),
             periods=tuple(periods),
@@ -274,16 +276,17 @@ def _check_emptiness(plan: Plan) -> None:
     if plan.manual and asked:
         raise Invalid("a manual spec has no moments of its own: drop manual=True, or cron, calendars, intervals and at")
     if not plan.manual and not asked:
-        raise Invalid("a spec takes cron, calendars, intervals or at, got none of them; manual=True asks for no moments at all")
+        raise Invalid(
+            "a spec takes cron, calendars, intervals or at, got none of them; manual=True asks for no moments at all"
+        )
 
 
 def _why_never(spec: Spec, plan: Plan) -> str:
     """The likeliest mistake, by name: a day that its months do not have, else a plain statement."""
     for reading in plan.readings:
-        longest = max(LONGEST_MONTHS[month] for month in MONTH.values(reading.month.values))
-        if not reading.day_of_month.specials and min(DAY_OF_MONTH.values(reading.day_of_month.values)) > longest:
+        if longest := reading.longest_month_without_its_day():
             return (
-                f"field 'day_of_month' takes {DAY_OF_MONTH.low}-{longest} when field 'month' is {reading.month.text!r}, "
+                f"field 'day_of_month' takes 1-{longest} when field 'month' is {reading.month.text!r}, "
                 f"got {reading.day_of_month.text!r} in {quoted(reading.text)}: it never matches"
             )
     what = ", ".join(repr(reading.text) for reading in plan.readings) or "the spec"

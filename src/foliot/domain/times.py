@@ -25,14 +25,16 @@ class Times:
         """The first instant strictly after this one, or None."""
         day = epoch_seconds // DAY
         page = self._pages.get(day >> PAGE_BITS) or self._page(day >> PAGE_BITS)
+        rows = page.rows
         place = day & _LAST_DAY_OF_PAGE
-        pattern = page.patterns[page.rows[place]]
-        index = bisect_right(pattern, epoch_seconds - day * DAY)
+        midnight = day * DAY
+        pattern = page.patterns[rows[place]]
+        index = bisect_right(pattern, epoch_seconds - midnight)
         if index < len(pattern):
-            return day * DAY + pattern[index]
-        later = page.rows[place + 1 :].lstrip(b"\0")
+            return midnight + pattern[index]
+        later = rows[place + 1 :].lstrip(b"\0")
         if later:
-            return ((day | _LAST_DAY_OF_PAGE) + 1 - len(later)) * DAY + page.patterns[later[0]][0]
+            return midnight + (PAGE_DAYS - place - len(later)) * DAY + page.patterns[later[0]][0]
         return page.beyond if page.beyond != NOT_KNOWN else self._look_beyond(page, day >> PAGE_BITS)
 
     def previous_before(self, epoch_seconds: int) -> int | None:

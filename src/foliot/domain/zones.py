@@ -8,7 +8,6 @@ import re
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import lru_cache
 from math import gcd
 from pkgutil import get_data
@@ -101,6 +100,8 @@ class Zone(NamedTuple):
 def load_zone(name: str) -> Zone:
     """The zone of that IANA name; Invalid, with the nearest name, when there is none."""
     if name not in zone_names():
+        from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it, every start would pay for it
+
         near = get_close_matches(name, zone_names(), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise Invalid(f"timezone takes an IANA name such as 'Europe/Berlin' or 'UTC', got {quoted(name)}{hint}")
@@ -188,7 +189,8 @@ def _in_range(changes: list[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[in
 
 _NAME = r"(?:[A-Za-z]{3,}|<[^>]+>)"
 _TIME = r"[+-]?\d+(?::\d+)*"
-_RULE = re.compile(rf"{_NAME}({_TIME})(?:{_NAME}({_TIME})?,M(\d+)\.(\d)\.(\d)(?:/({_TIME}))?,M(\d+)\.(\d)\.(\d)(?:/({_TIME}))?)?")
+_DATE = rf"M(\d+)\.(\d)\.(\d)(?:/({_TIME}))?"
+_RULE = re.compile(rf"{_NAME}({_TIME})(?:{_NAME}({_TIME})?,{_DATE},{_DATE})?")
 
 
 def _changes_by_rule(rule: str, after: int) -> list[tuple[int, int]]:
@@ -257,7 +259,8 @@ def _neighbours(stretches: list[_Stretch], place: int) -> Iterator[tuple[int, _S
 
 
 def _repeated(stretches: list[_Stretch]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    firsts, repeats = [], []
+    firsts: list[Span] = []
+    repeats: list[Span] = []
     for place, (instants, wall) in enumerate(stretches):
         offset = wall.start - instants.start
         for other, neighbour in _neighbours(stretches, place):

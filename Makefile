@@ -1,0 +1,54 @@
+# Every target sets up its own environment in .venv, from Python, make and a package index.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := requirements-dev.txt
+READY := $(VENV)/.ready
+# The uv that is here, else one inside the environment.
+UV = $(or $(shell command -v uv),$(BIN)/uv)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-all check format bench preview lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Set up the environment in .venv (every target does so by itself)
+
+$(READY): $(LOCK) pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -n "$$(command -v uv)" || test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r $(LOCK)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@
+
+test: $(READY) ## Run the tests (a few minutes)
+	$(BIN)/pytest -n auto -m "not slow" --cov --cov-report=term
+
+test-all: $(READY) ## Run all tests: every zone and clock change, long fuzzing
+	$(BIN)/pytest -n auto --cov --cov-report=term
+	$(BIN)/python tests/fuzz/fuzz_parser.py -max_total_time=$${FUZZ_SECONDS:-120} -max_len=4096 -verbosity=0 -print_final_stats=1
+
+check: $(READY) ## Check format, lint, types and the import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## Measure speed beside cronsim, croniter, APScheduler and cronexpr
+	$(BIN)/python benchmarks/cron_next.py
+
+preview: $(READY) ## Show when a spec fires: make preview ARGS="--cron '0 9 * * MON-FRI' --timezone Europe/Berlin"
+	@$(BIN)/foliot preview $(or $(ARGS),--cron '0 9 * * MON-FRI' --timezone Europe/Berlin)
+
+lock: $(READY) ## Lock the dependencies anew, with hashes and without any index host
+	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --quiet \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o $(LOCK)
+
+clean: ## Remove the environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage* dist

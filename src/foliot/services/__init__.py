@@ -1,0 +1,1 @@
+"""The verbs: what people and programs may ask for."""
