@@ -91,5 +91,6 @@ def instants_of(spec: PlainSpec, clock: WallClock) -> list[int]:
         for instant in found
         if clock.start <= instant <= clock.end
         and max(spec.first, 0) <= instant <= min(spec.last, 7_258_118_399)
+        and 1970 <= clock.instants[instant].year <= 2199
         and not any(calendar.names(clock.instants[instant]) for calendar in spec.exclude)
     )

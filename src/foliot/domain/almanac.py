@@ -1,8 +1,8 @@
 """Which seconds of each UTC day a spec names: calendars, intervals, one-offs, exclusions, bounds and clock changes.
 
-The almanac answers in pages of 128 UTC days, built when first asked for. Nearly all days are regular: one offset all
-day, so the day's seconds follow from the two wall-clock days it touches, and few different patterns occur. A day that a
-clock change, a bound or a one-off touches is worked out by itself, by the written rule.
+The almanac answers in pages of 128 UTC days. Nearly all days are regular: one offset all day, so that a day's seconds
+follow from the two wall-clock days it touches, and few different patterns occur. A day that a clock change, a bound or
+a one-off touches is worked out by itself, by the written rule. Nothing is worked out before it is asked for.
 
 The written rule. A wall-clock time that a calendar names and that
   occurs once    is that instant;
@@ -16,13 +16,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import compress, repeat
 from math import gcd
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from foliot.domain.calendar import Fold, Gap, WallTimes
 from foliot.domain.days import NEW_YEARS, Days, marked_days
 from foliot.domain.durations import DAY, MINUTE
 from foliot.domain.fields import FIRST_YEAR
-from foliot.domain.marks import both, either, inverse, marked_seconds, seconds_of
+from foliot.domain.marks import every_nth, flags, marked_seconds, seconds_of
+from foliot.domain.periods import Period, PeriodSearch
 from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Span, Zone
 
 PAGE_BITS = 7
@@ -31,38 +32,79 @@ LAST_PAGE = LAST_INSTANT // DAY >> PAGE_BITS
 
 NOT_KNOWN = -1
 _NO_ROWS = bytes(PAGE_DAYS)
-_NO_PATTERNS: tuple[Sequence[int], ...] = ((),)
-_MOST_PATTERNS_KEPT = 256
 
 
-class Period(NamedTuple):
-    """An interval in whole seconds: every instant t with t % every == offset."""
+RegularDay = tuple[int, int, int, tuple[int, ...]]
+"""What decides the seconds of a UTC day with one offset: how far into a wall-clock day it begins, the kinds of that day
+and the next, and the first second of each period."""
 
-    every: int
-    offset: int
+
+class PatternTable(dict[RegularDay, int]):
+    """The patterns of days, numbered as they come up; each is worked out when first looked at."""
+
+    __slots__ = ("_almanac", "_keys", "patterns")
+
+    def __init__(self, almanac: "Almanac") -> None:
+        self._almanac = almanac
+        self._keys: list[RegularDay | int] = [-1]
+        self.patterns: list[Sequence[int] | None] = [()]
+
+    def __missing__(self, key: RegularDay) -> int:
+        hopeless = key[1] == key[2] == 0
+        number = self[key] = 0 if hopeless else self.add(key)
+        return number
+
+    def add(self, day: RegularDay | int) -> int:
+        """The number of a new pattern, for a regular day or for an irregular one given by its own number."""
+        self._keys.append(day)
+        self.patterns.append(None)
+        return len(self._keys) - 1
+
+    def pattern(self, number: int) -> Sequence[int]:
+        pattern = self.patterns[number]
+        if pattern is None:
+            key = self._keys[number]
+            pattern = self._almanac.irregular_day(key) if isinstance(key, int) else self._almanac.regular_day(*key)
+            self.patterns[number] = pattern
+        return pattern
 
 
 class Page:
-    """128 days: each day's pattern by its number, and what comes after them."""
+    """128 days: per day the number of its pattern, 0 for an empty one, and what comes after them."""
 
-    __slots__ = ("beyond", "patterns", "rows", "total")
+    __slots__ = ("_total", "beyond", "hops", "patterns", "rows", "table")
 
-    def __init__(self, rows: bytes, patterns: Sequence[Sequence[int]]) -> None:
+    def __init__(self, rows: bytes, hops: bytes, table: PatternTable) -> None:
         self.rows = rows
-        """Per day, the number of its pattern; 0 is the empty one."""
-        self.patterns = patterns
+        self.hops = hops
+        """Per day, how many days later the next comes that is not empty; 0 when none comes in this page."""
+        self.table = table
+        self.patterns = table.patterns
         self.beyond: int | None = NOT_KNOWN
         """The first instant after the page, once somebody asked."""
-        self.total = NOT_KNOWN
+        self._total = NOT_KNOWN
+
+    def pattern(self, number: int) -> Sequence[int]:
+        """The seconds of the days with that number, which may turn out to be none."""
+        pattern = self.table.pattern(number)
+        if not pattern and number and number in self.rows:
+            self.rows = self.rows.replace(bytes((number,)), b"\0")
+            self.hops = _hops(self.rows)
+        return pattern
 
     def count(self) -> int:
-        if self.total == NOT_KNOWN:
-            self.total = sum(len(self.patterns[number]) for number in self.rows)
-        return self.total
+        if self._total == NOT_KNOWN:
+            self._total = sum(len(self.pattern(number)) * self.rows.count(number) for number in set(self.rows))
+        return self._total
 
 
-def empty_page() -> Page:
-    return Page(_NO_ROWS, _NO_PATTERNS)
+def _hops(rows: bytes) -> bytes:
+    hops = bytearray(PAGE_DAYS)
+    hop = 0
+    for place in range(PAGE_DAYS - 1, -1, -1):
+        hops[place] = hop
+        hop = 1 if rows[place] else hop and hop + 1
+    return bytes(hops)
 
 
 class ClockGroup(NamedTuple):
@@ -75,15 +117,15 @@ class ClockGroup(NamedTuple):
     fold: Fold
     days: tuple[Days, ...]
 
-    def marks(self, grain: int) -> bytes:
+    def marks(self, grain: int) -> int:
         return marked_seconds(self.hour, self.minute, self.second, grain)
 
 
 class _DayKind(NamedTuple):
-    """What may happen on a wall-clock day, as rows of seconds."""
+    """What may happen on a wall-clock day: when calendars fire, and when they and intervals are allowed to."""
 
-    fires: bytes
-    allowed: bytes
+    fires: int
+    allowed: int
 
 
 class _YearPlan(NamedTuple):
@@ -94,21 +136,24 @@ class _YearPlan(NamedTuple):
 
 
 class Almanac:
-    """The days of one spec. Pure but for its memory of pages' parts already worked out."""
+    """The days of one spec. Pure, but for its memory of what it has worked out."""
 
     __slots__ = (
         "_exclusions",
         "_kind_numbers",
         "_kinds",
-        "_patterns",
+        "_last_hops",
+        "_last_rows",
+        "_period_search",
+        "_periods",
         "_plans",
-        "_shared",
+        "_steps",
+        "_table",
         "at",
         "first",
         "grain",
         "groups",
         "last",
-        "periods",
         "zone",
     )
 
@@ -123,28 +168,38 @@ class Almanac:
         last: int = LAST_INSTANT,
     ) -> None:
         self.zone = zone
-        self.periods = tuple(periods)
         self.at = tuple(sorted(set(at)))
-        self.first = max(first, FIRST_INSTANT)
-        self.last = min(last, LAST_INSTANT)
+        # Our years are meant in UTC and on the wall.
+        self.first = max(first, FIRST_INSTANT, FIRST_INSTANT - zone.offsets[0])
+        self.last = min(last, LAST_INSTANT, LAST_INSTANT - zone.offsets[-1])
         self.groups = _grouped(calendars)
+        self._periods = tuple(periods)
         self._exclusions = _grouped(calendar._replace(gap=Gap.SKIP, fold=Fold.BOTH) for calendar in exclusions)
         self.grain = self._common_grain()
-        nothing = bytes(DAY // self.grain)
-        self._kinds = [_DayKind(nothing, nothing)]
+        self._steps = DAY // self.grain
+        self._kinds = [_DayKind(0, 0)]
         self._kind_numbers: dict[object, int] = {}
         self._plans: dict[object, _YearPlan] = {}
-        self._patterns: dict[object, Sequence[int]] = {}
-        self._shared: dict[object, Any] = {}
+        self._last_rows = self._last_hops = _NO_ROWS
+        self._table = PatternTable(self)
+        self._period_search = PeriodSearch(self._periods, zone, self.grain, self._allowed_on_any_day())
 
     def _common_grain(self) -> int:
-        """The coarsest grid that every fire lies on: rows of marks need no finer one."""
+        """The coarsest grid that every fire lies on: marks need no finer one."""
         grain = self.zone.grain
         for group in self.groups:
             grain = gcd(grain, _grain_of(group))
-        if self._exclusions:
-            grain = gcd(grain, *(number for period in self.periods for number in period), *self.at)
+        if self.groups or self._exclusions or len(self._periods) > 1:
+            grain = gcd(grain, *(number for period in self._periods for number in period), *self.at)
         return grain if grain % MINUTE == 0 else gcd(grain, MINUTE)
+
+    def _allowed_on_any_day(self) -> int:
+        """The times of day that are not excluded on every day alike."""
+        allowed = (1 << self._steps) - 1
+        for group in self._exclusions:
+            if Days() in group.days:
+                allowed &= ~group.marks(self.grain)
+        return allowed
 
     # What may happen on a wall-clock day
 
@@ -157,7 +212,7 @@ class Almanac:
         key = (
             new_year % 7,
             NEW_YEARS[place + 1] - new_year,
-            tuple(days.year >> place & 1 for group in groups for days in group.days),
+            tuple([days.year >> place & 1 for group in groups for days in group.days]),
         )
         if (plan := self._plans.get(key)) is None:
             plan = self._plans[key] = self._work_out_plan([marked_days(group.days, year) for group in groups])
@@ -165,7 +220,7 @@ class Almanac:
 
     def _work_out_plan(self, rows: list[bytes]) -> _YearPlan:
         kinds: Sequence[int]
-        if len(rows) == 1 and not self._exclusions and not self.periods:
+        if len(rows) == 1 and not self._exclusions and not self._periods:
             self._kind((1,))
             kinds = rows[0]
         else:
@@ -178,7 +233,7 @@ class Almanac:
         number = self._kind_numbers.get(present)
         if number is None:
             kind = self._work_out_kind(present)
-            hopeless = 1 not in kind.fires and not (self.periods and 1 in kind.allowed)
+            hopeless = not kind.fires and not (self._periods and kind.allowed)
             number = 0 if hopeless else self._kind_numbers.get(kind, len(self._kinds))
             if number == len(self._kinds):
                 self._kinds.append(kind)
@@ -187,11 +242,13 @@ class Almanac:
         return number
 
     def _work_out_kind(self, present: tuple[int, ...]) -> _DayKind:
-        nothing = self._kinds[0].fires
-        excluded = compress(self._exclusions, present[len(self.groups) :])
-        allowed = inverse(either([nothing, *(group.marks(self.grain) for group in excluded)]))
-        fires = either([nothing, *(group.marks(self.grain) for group in compress(self.groups, present))])
-        return _DayKind(both(fires, allowed) if self._exclusions else fires, allowed)
+        allowed = (1 << self._steps) - 1
+        for group in compress(self._exclusions, present[len(self.groups) :]):
+            allowed &= ~group.marks(self.grain)
+        fires = 0
+        for group in compress(self.groups, present):
+            fires |= group.marks(self.grain)
+        return _DayKind(fires & allowed, allowed)
 
     def _wall_kinds(self, start: int, end: int) -> list[int]:
         """The kinds of the wall-clock days [start, end)."""
@@ -218,7 +275,7 @@ class Almanac:
     def surely_fires_after(self, instant: int) -> bool:
         """Proves cheaply, where it can, that an instant follows this one: on a plain day a calendar fires."""
         day = self._next_live_day(instant // DAY + 2)
-        if day is None or self.periods:
+        if day is None or self._periods:
             return False
         start, end = (day - 1) * DAY, (day + 2) * DAY
         return self.first <= start and end <= self.last and not self.zone.changes(start, end)
@@ -230,6 +287,9 @@ class Almanac:
         first = max(number, self.first // DAY >> PAGE_BITS)
         # A wall-clock day begins up to a day before or after the UTC day of the same number.
         day = self._next_live_day((first << PAGE_BITS) - 1)
+        if day is not None and self._periods and not self.groups:
+            instant = self._period_search.next_from(max((first << PAGE_BITS), day - 1) * DAY, self.last)
+            day = None if instant is None else instant // DAY + 1
         pages = [] if day is None else [max(first, day - 1 >> PAGE_BITS)]
         place = bisect_left(self.at, (first << PAGE_BITS) * DAY)
         if place < len(self.at):
@@ -239,11 +299,27 @@ class Almanac:
     def page(self, number: int) -> Page:
         first = number << PAGE_BITS
         wall = self._wall_kinds(first - 2, first + PAGE_DAYS + 2)
-        if not any(wall) and not self.at:
-            return empty_page()
+        if not any(wall) and not self._one_offs(first, first + PAGE_DAYS):
+            return self.empty_page()
+        try:
+            rows = self._number_days(first, wall)
+        except ValueError:
+            # The numbers are bytes, and the table has run out of them.
+            self._table = PatternTable(self)
+            rows = self._number_days(first, wall)
+        if rows != self._last_rows:
+            # The pages of most specs look alike, and share what is equal.
+            self._last_rows, self._last_hops = rows, _hops(rows)
+        return Page(self._last_rows, self._last_hops, self._table)
+
+    def empty_page(self) -> Page:
+        return Page(_NO_ROWS, _NO_ROWS, self._table)
+
+    def _number_days(self, first: int, wall: list[int]) -> bytes:
+        """The numbers of the patterns of the page's days, given the kinds of the wall-clock days around them."""
         rows = bytearray(PAGE_DAYS)
-        table = _PatternTable(self)
-        for (start, end), offset in self._regular_stretches(first):
+        number_of = self._table.__getitem__
+        for (start, end), offset in self._stretches_of_days(first):
             days, rest = divmod(offset, DAY)
             place = start - first + 2 + days
             size = end - start
@@ -254,147 +330,120 @@ class Almanac:
                 self._phases(start, end),
                 strict=False,
             )
-            rows[start - first : end - first] = bytes(map(table.__getitem__, keys))
+            rows[start - first : end - first] = bytes(map(number_of, keys))
         for day in self._irregular_days(first):
-            rows[day - first] = table.add(self._irregular(day))
-        return self._frugal_page(bytes(rows), tuple(table.patterns))
+            rows[day - first] = self._table.add(day)
+        return bytes(rows)
 
-    def _frugal_page(self, rows: bytes, patterns: tuple[Sequence[int], ...]) -> Page:
-        """Most pages of a spec look alike: they share what is equal."""
-        rows = self._shared.setdefault(rows, rows)
-        patterns = self._shared.setdefault(tuple(map(id, patterns)), patterns)
-        return Page(rows, patterns)
+    def _one_offs(self, start: int, end: int) -> tuple[int, ...]:
+        """Those on the days [start, end)."""
+        return self.at[bisect_left(self.at, start * DAY) : bisect_left(self.at, end * DAY)]
 
     def _phases(self, start: int, end: int) -> Iterable[tuple[int, ...]]:
         """For each day, the first second of each period in it."""
-        if not self.periods:
+        if not self._periods:
             return repeat(())
-        return [tuple((offset - day * DAY) % every for every, offset in self.periods) for day in range(start, end)]
+        return [tuple((offset - day * DAY) % every for every, offset in self._periods) for day in range(start, end)]
 
-    def _regular_stretches(self, first: int) -> list[tuple[Span, int]]:
-        """The page's days within the bounds, in stretches of one offset each, irregular days not yet taken out."""
+    def _stretches_of_days(self, first: int) -> list[tuple[Span, int]]:
+        """The page's days within the bounds, in stretches of one offset each; a day has the offset of its beginning."""
         start = max(first, self.first // DAY)
         end = min(first + PAGE_DAYS, self.last // DAY + 1)
-        stretches = []
-        for span, offset in self.zone.stretches(start * DAY, end * DAY):
-            # A day belongs to the offset at its beginning.
-            days = Span(-(-span.start // DAY), -(-span.end // DAY))
-            stretches.append((days, offset))
-        return stretches
+        return [
+            (Span(-(-span.start // DAY), -(-span.end // DAY)), offset)
+            for span, offset in self.zone.stretches(start * DAY, end * DAY)
+        ]
 
     def _irregular_days(self, first: int) -> set[int]:
         start, end = first * DAY, (first + PAGE_DAYS) * DAY
-        days = {instant // DAY for instant in self.at[bisect_left(self.at, start) : bisect_left(self.at, end)]}
+        days = {instant // DAY for instant in self._one_offs(first, first + PAGE_DAYS)}
         days |= {self.first // DAY, self.last // DAY}
-        for change in self.zone.changes(start - 2 * DAY, end + 2 * DAY):
-            days.add(change // DAY)
+        days.update(change // DAY for change in self.zone.changes(start, end))
         for span in (*_touching(self.zone.firsts, start, end), *_touching(self.zone.repeats, start, end)):
             days.update(range(span.start // DAY, (span.end - 1) // DAY + 1))
-        return {
-            day for day in days if first <= day < first + PAGE_DAYS and self.first // DAY <= day <= self.last // DAY
-        }
+        low, high = max(first, self.first // DAY), min(first + PAGE_DAYS - 1, self.last // DAY)
+        return {day for day in days if low <= day <= high}
 
-    def regular(self, rest: int, kind: int, next_kind: int, phases: tuple[int, ...]) -> Sequence[int]:
+    def regular_day(self, rest: int, kind: int, next_kind: int, phases: tuple[int, ...]) -> Sequence[int]:
         """The seconds of a UTC day that begins `rest` seconds into a wall-clock day of this kind."""
-        key = (rest, kind, next_kind, phases)
-        pattern = self._patterns.get(key)
-        if pattern is None:
-            cut = rest // self.grain
-            one, other = self._kinds[kind], self._kinds[next_kind]
-            allowed = one.allowed[cut:] + other.allowed[:cut] if self._exclusions else None
-            pattern = self._with_periods(seconds_of(one.fires[cut:] + other.fires[:cut], self.grain), phases, allowed)
-            if len(self._patterns) >= _MOST_PATTERNS_KEPT:
-                self._patterns.clear()
-            self._patterns[key] = pattern
-        return pattern
+        one, other = self._kinds[kind], self._kinds[next_kind]
+        cut = rest // self.grain
+        fires = self._joined(one.fires, other.fires, cut)
+        return self._with_periods(fires, phases, self._joined(one.allowed, other.allowed, cut))
 
-    def _with_periods(self, seconds: Sequence[int], phases: tuple[int, ...], allowed: bytes | None) -> Sequence[int]:
-        found = [seconds] if seconds else []
-        for (every, _), phase in zip(self.periods, phases, strict=True):
-            steps: Sequence[int] = range(phase, DAY, every)
-            if allowed is not None and steps:
-                steps = tuple(compress(steps, allowed[phase // self.grain :: every // self.grain]))
-            if steps:
-                found.append(steps)
-        if len(found) > 1:
-            return tuple(sorted(set().union(*found)))
-        return found[0] if found else ()
+    def _joined(self, marks: int, next_marks: int, cut: int) -> int:
+        """A day's marks from the cut on, then the next day's up to it."""
+        return marks >> cut | (next_marks & (1 << cut) - 1) << self._steps - cut
+
+    def _with_periods(self, fires: int, phases: tuple[int, ...], allowed: int) -> Sequence[int]:
+        if len(phases) == 1 and not self.groups and not self._exclusions:
+            return range(phases[0], DAY, self._periods[0].every)
+        for (every, _), phase in zip(self._periods, phases, strict=True):
+            fires |= every_nth(phase // self.grain, every // self.grain, self._steps) & allowed
+        return seconds_of(fires, self.grain)
 
     # Days that a clock change, a bound or a one-off touches
 
-    def _irregular(self, day: int) -> Sequence[int]:
+    def irregular_day(self, day: int) -> Sequence[int]:
+        """The seconds of a UTC day by the written rule."""
         start = day * DAY
-        nothing = self._kinds[0].fires
-        fires = either([nothing, *(self._placed(group, start) for group in self.groups)])
-        allowed = inverse(either([nothing, *(self._on_instants(group, start) for group in self._exclusions)]))
-        phases = tuple((offset - start) % every for every, offset in self.periods)
-        seconds = self._with_periods(
-            seconds_of(both(fires, allowed), self.grain), phases, allowed if self._exclusions else None
-        )
-        one_offs = {
-            instant - start for instant in self.at[bisect_left(self.at, start) : bisect_left(self.at, start + DAY)]
-        }
-        if one_offs:
-            kept = {second for second in one_offs if not self._exclusions or allowed[second // self.grain]}
-            seconds = tuple(sorted(kept.union(seconds)))
+        fires = 0
+        for group in self.groups:
+            fires |= self._placed(group, start)
+        allowed = (1 << self._steps) - 1
+        for group in self._exclusions:
+            allowed &= ~self._on_instants(group, start)
+        phases = tuple((offset - start) % every for every, offset in self._periods)
+        seconds = self._with_periods(fires & allowed, phases, allowed)
+        one_offs = [instant - start for instant in self._one_offs(day, day + 1)]
+        kept = [second for second in one_offs if not self._exclusions or allowed >> second // self.grain & 1]
+        if kept:
+            seconds = tuple(sorted({*kept, *seconds}))
         return seconds[bisect_left(seconds, self.first - start) : bisect_right(seconds, self.last - start)]
 
-    def _placed(self, group: ClockGroup, start: int) -> bytes:
+    def _placed(self, group: ClockGroup, start: int) -> int:
         """The instants of a UTC day that the group's wall-clock times mean, by its rule for clock changes."""
-        row = bytearray(self._on_instants(group, start))
+        marks = self._on_instants(group, start)
         silenced = {Fold.FIRST: self.zone.repeats, Fold.SECOND: self.zone.firsts}.get(group.fold, ())
         for span in _touching(silenced, start, start + DAY):
             low = max(span.start - start, 0) // self.grain
             high = min(span.end - start, DAY) // self.grain
-            row[low:high] = bytes(high - low)
+            marks &= ~((1 << high) - (1 << low))
         if group.gap is Gap.SHIFT:
             for gap in self.zone.gaps_within(start, start + DAY):
-                if 1 in self._on_wall(group, gap.wall):
-                    row[(gap.instant - start) // self.grain] = 1
-        return bytes(row)
+                if self._on_wall(group, gap.wall):
+                    marks |= 1 << (gap.instant - start) // self.grain
+        return marks
 
-    def _on_instants(self, group: ClockGroup, start: int) -> bytes:
+    def _on_instants(self, group: ClockGroup, start: int) -> int:
         """The instants of a UTC day at which the clock on the wall shows one of the group's times."""
-        return b"".join(
-            self._on_wall(group, Span(span.start + offset, span.end + offset))
-            for span, offset in self.zone.stretches(start, start + DAY)
-        )
+        marks = 0
+        for span, offset in self.zone.stretches(start, start + DAY):
+            wall = Span(span.start + offset, span.end + offset)
+            marks |= self._on_wall(group, wall) << (span.start - start) // self.grain
+        return marks
 
-    def _on_wall(self, group: ClockGroup, wall: Span) -> bytes:
-        """The wall-clock seconds of the span that the group names, whether or not they exist."""
-        row = b""
+    def _on_wall(self, group: ClockGroup, wall: Span) -> int:
+        """The wall-clock times of the span that the group names, whether or not they exist; lowest bit first."""
+        marks = 0
         for day in range(wall.start // DAY, (wall.end - 1) // DAY + 1):
             low, high = max(wall.start - day * DAY, 0), min(wall.end - day * DAY, DAY)
-            year = _year_of(day)
-            present = (
-                FIRST_YEAR <= year < FIRST_YEAR + len(NEW_YEARS) - 1
-                and marked_days(group.days, year)[day - NEW_YEARS[year - FIRST_YEAR]]
-            )
-            marks = group.marks(self.grain) if present else self._kinds[0].fires
-            row += marks[low // self.grain : high // self.grain]
-        return row
+            if _is_present(group, day):
+                part = (group.marks(self.grain) & (1 << high // self.grain) - 1) >> low // self.grain
+                marks |= part << (day * DAY + low - wall.start) // self.grain
+        return marks
 
     def named_on_wall(self, group: ClockGroup, wall: Span) -> tuple[int, ...]:
-        """The wall-clock seconds of the span, given by number, that the group names."""
-        return tuple(compress(range(wall.start, wall.end, self.grain), self._on_wall(group, wall)))
+        """The wall-clock seconds of the span that the group names."""
+        shown = range(wall.start, wall.end, self.grain)
+        return tuple(compress(shown, flags(self._on_wall(group, wall), len(shown))))
 
 
-class _PatternTable(dict[tuple[int, int, int, tuple[int, ...]], int]):
-    """A page's patterns, numbered as they come up."""
-
-    def __init__(self, almanac: Almanac) -> None:
-        self._almanac = almanac
-        self.patterns: list[Sequence[int]] = [()]
-
-    def __missing__(self, key: tuple[int, int, int, tuple[int, ...]]) -> int:
-        number = self[key] = self.add(self._almanac.regular(*key))
-        return number
-
-    def add(self, pattern: Sequence[int]) -> int:
-        if not pattern:
-            return 0
-        self.patterns.append(pattern)
-        return len(self.patterns) - 1
+def _is_present(group: ClockGroup, day: int) -> bool:
+    year = _year_of(day)
+    if not FIRST_YEAR <= year < FIRST_YEAR + len(NEW_YEARS) - 1:
+        return False
+    return bool(marked_days(group.days, year)[day - NEW_YEARS[year - FIRST_YEAR]])
 
 
 def _year_of(day: int) -> int:

@@ -19,7 +19,6 @@ from foliot.domain.fields import (
     NthWeekday,
     SpecialDay,
 )
-from foliot.domain.marks import both, either
 
 
 class Days(NamedTuple):
@@ -131,7 +130,15 @@ def marked_days(days: tuple[Days, ...], year: int) -> bytes:
         for one in days
         if one.year >> (year - FIRST_YEAR) & 1
     ]
-    return either(rows) if rows else bytes(365 + leap)
+    return _either(rows) if rows else bytes(365 + leap)
+
+
+def _either(rows: list[bytes]) -> bytes:
+    """Marked where any of the rows is."""
+    union = 0
+    for row in rows:
+        union |= int.from_bytes(row)
+    return union.to_bytes(len(rows[0])) if len(rows) > 1 else rows[0]
 
 
 @lru_cache(maxsize=4096)
@@ -145,4 +152,4 @@ def _marked_days(day_of_month: int, month: int, day_of_week: int, first_weekday:
     if day_of_week == DAY_OF_WEEK.all:
         return row
     week = bytes(day_of_week >> (first_weekday + day) % 7 & 1 for day in range(7))
-    return both(row, (week * 53)[: len(row)])
+    return (int.from_bytes(row) & int.from_bytes((week * 53)[: len(row)])).to_bytes(len(row))

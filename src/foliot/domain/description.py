@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import assert_never
 
-from foliot.domain.almanac import Period
 from foliot.domain.calendar import Reading
 from foliot.domain.durations import say_duration
 from foliot.domain.fields import (
@@ -23,6 +22,7 @@ from foliot.domain.fields import (
     NthWeekday,
     SpecialDay,
 )
+from foliot.domain.periods import Period
 from foliot.domain.plan import Plan
 from foliot.domain.slots import MICROSECONDS, JitterMode
 from foliot.domain.zones import Zone

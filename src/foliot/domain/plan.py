@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from foliot.domain.almanac import Period
 from foliot.domain.calendar import Reading, WallTimes
+from foliot.domain.periods import Period
 from foliot.domain.slots import JitterMode
 from foliot.domain.zones import Zone
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from foliot.domain.advice import SpecWarning, warnings_about
-from foliot.domain.almanac import Almanac, Period
+from foliot.domain.almanac import Almanac
 from foliot.domain.calendar import Calendar, Fold, Gap, Reading, WallTimes, read_calendar
 from foliot.domain.canonical import Json, calendar_as_json, calendar_from_json, exclusion_as_json
 from foliot.domain.cron import CronText, Every, read_cron
@@ -16,6 +16,7 @@ from foliot.domain.description import describe
 from foliot.domain.durations import whole_seconds
 from foliot.domain.errors import Invalid
 from foliot.domain.fields import FIRST_YEAR, LAST_YEAR, Dialect, quoted
+from foliot.domain.periods import Period
 from foliot.domain.plan import Plan
 from foliot.domain.slots import JitterMode
 from foliot.domain.times import Times

@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from foliot.domain.almanac import LAST_PAGE, NOT_KNOWN, PAGE_BITS, PAGE_DAYS, Almanac, Page, empty_page
+from foliot.domain.almanac import LAST_PAGE, NOT_KNOWN, PAGE_BITS, PAGE_DAYS, Almanac, Page
 from foliot.domain.durations import DAY
 from foliot.domain.slots import JitterMode, jittered
 
@@ -24,46 +24,73 @@ class Times:
     def next_after(self, epoch_seconds: int) -> int | None:
         """The first instant strictly after this one, or None."""
         day = epoch_seconds // DAY
-        page = self._pages.get(day >> PAGE_BITS) or self._page(day >> PAGE_BITS)
+        try:
+            page = self._pages[day >> PAGE_BITS]
+        except KeyError:
+            page = self._page(day >> PAGE_BITS)
         rows = page.rows
         place = day & _LAST_DAY_OF_PAGE
         midnight = day * DAY
         pattern = page.patterns[rows[place]]
+        if pattern is None:
+            pattern = page.pattern(rows[place])
         index = bisect_right(pattern, epoch_seconds - midnight)
         if index < len(pattern):
             return midnight + pattern[index]
-        later = rows[place + 1 :].lstrip(b"\0")
-        if later:
-            return midnight + (PAGE_DAYS - place - len(later)) * DAY + page.patterns[later[0]][0]
+        while hop := page.hops[place]:
+            place += hop
+            midnight += hop * DAY
+            if pattern := page.patterns[page.rows[place]] or page.pattern(page.rows[place]):
+                return midnight + pattern[0]
         return page.beyond if page.beyond != NOT_KNOWN else self._look_beyond(page, day >> PAGE_BITS)
 
     def previous_before(self, epoch_seconds: int) -> int | None:
         """The last instant strictly before this one, or None."""
-        day = min(epoch_seconds, self.almanac.last + 1) // DAY
-        second = min(epoch_seconds - day * DAY, DAY)
-        if day < 0:
-            return None
+        before = min(epoch_seconds - 1, self.almanac.last)
+        day = before // DAY
         number, place = day >> PAGE_BITS, day & _LAST_DAY_OF_PAGE
         page = self._page(number)
-        pattern = page.patterns[page.rows[place]]
-        if index := bisect_left(pattern, second):
+        pattern = page.pattern(page.rows[place])
+        if index := bisect_right(pattern, before - day * DAY):
             return day * DAY + pattern[index - 1]
-        earlier = page.rows[:place].rstrip(b"\0")
-        while not earlier:
-            number -= 1
-            if number < 0:
+        earlier = page.rows[:place]
+        while earlier := earlier.rstrip(b"\0"):
+            if pattern := page.pattern(earlier[-1]):
+                return ((number << PAGE_BITS) + len(earlier) - 1) * DAY + pattern[-1]
+            earlier = earlier[:-1]
+        return self._last_before((number << PAGE_BITS) * DAY)
+
+    def _last_before(self, end: int) -> int | None:
+        """The last instant before `end`: by looking forward from ever farther back, then halving."""
+        width = PAGE_DAYS * DAY
+        found = self._first_within(end - width, end)
+        while found is None:
+            if end < self.almanac.first:
                 return None
-            page = self._page(number)
-            earlier = page.rows.rstrip(b"\0")
-        return ((number << PAGE_BITS) + len(earlier) - 1) * DAY + page.patterns[earlier[-1]][-1]
+            end -= width
+            width *= 2
+            found = self._first_within(end - width, end)
+        while end - found > 1:
+            middle = (found + end) // 2
+            later = self._first_within(middle, end)
+            if later is None:
+                end = middle
+            else:
+                found = later
+        return found
+
+    def _first_within(self, start: int, end: int) -> int | None:
+        first = self.next_after(start - 1)
+        return first if first is not None and first < end else None
 
     def between(self, start: int, end: int) -> Iterator[int]:
         """The instants from start to end, both included, ascending, found as they are asked for."""
         for number, page in self._live_pages(start, end):
             first = number << PAGE_BITS
-            for place, row in enumerate(page.rows):
+            low, high = max(start // DAY - first, 0), end // DAY - first + 1
+            for place, row in enumerate(page.rows[low:high], low):
                 if row:
-                    pattern = page.patterns[row]
+                    pattern = page.pattern(row)
                     base = (first + place) * DAY
                     if base < start or end < base + DAY:
                         pattern = pattern[bisect_left(pattern, start - base) : bisect_right(pattern, end - base)]
@@ -104,7 +131,7 @@ class Times:
 
     def _page(self, number: int) -> Page:
         if not 0 <= number <= LAST_PAGE:
-            return empty_page()
+            return self.almanac.empty_page()
         page = self._pages.get(number)
         if page is None:
             page = self._pages[number] = self.almanac.page(number)
@@ -113,10 +140,12 @@ class Times:
     def _look_beyond(self, page: Page, number: int) -> int | None:
         page.beyond = None
         for later, live in self._live_pages((number + 1 << PAGE_BITS) * DAY, self.almanac.last):
-            rows = live.rows.lstrip(b"\0")
-            if rows:
-                page.beyond = ((later + 1 << PAGE_BITS) - len(rows)) * DAY + live.patterns[rows[0]][0]
-                break
+            rows = live.rows
+            while rows := rows.lstrip(b"\0"):
+                if pattern := live.pattern(rows[0]):
+                    page.beyond = ((later + 1 << PAGE_BITS) - len(rows)) * DAY + pattern[0]
+                    return page.beyond
+                rows = rows[1:]
         return page.beyond
 
     def _live_pages(self, start: int, end: int) -> Iterator[tuple[int, Page]]:
@@ -130,5 +159,5 @@ class Times:
 def _count_until(page: Page, second: int) -> int:
     """How many instants the page has up to that second of it."""
     day, rest = divmod(second, DAY)
-    whole = sum(len(page.patterns[row]) for row in page.rows[:day])
-    return whole + bisect_right(page.patterns[page.rows[day]], rest)
+    whole = sum(len(page.pattern(row)) for row in page.rows[:day])
+    return whole + bisect_right(page.pattern(page.rows[day]), rest)
