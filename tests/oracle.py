@@ -1,4 +1,4 @@
-"""The written rule, read second by second, sharing no code with the product. Slow and plain: the judge of the fast one."""
+"""The written rule, read second by second, sharing no code with the product: slow, plain, and the judge."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 EPOCH = datetime(1970, 1, 1)
 DAY = 86400
+LAST_INSTANT = 7_258_118_399
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,22 @@ class PlainSpec:
     intervals: tuple[tuple[int, int], ...] = ()
     at: tuple[int, ...] = ()
     first: int = 0
-    last: int = 7_258_118_399
-    timezone: str = "UTC"
+    last: int = LAST_INSTANT
 
 
 @dataclass
 class WallClock:
-    """The clock on the wall of a zone, looked at every `step` seconds from two days before `start` to two after `end`."""
+    """The clock on the wall of a zone, looked at every `step` seconds from `start` to `end`.
+
+    It looks `margin` farther both ways, for the times that a clock change brings in: no change since 1970 was greater
+    than a day.
+    """
 
     zone: str
     start: int
     end: int
     step: int = 1
+    margin: int = 26 * 3600
     instants: dict[int, datetime] = field(default_factory=dict)
     occurrences: dict[datetime, list[int]] = field(default_factory=lambda: defaultdict(list))
     missing: dict[datetime, int] = field(default_factory=dict)
@@ -62,7 +67,7 @@ class WallClock:
         zone = ZoneInfo(self.zone)
         step = timedelta(seconds=self.step)
         before: datetime | None = None
-        for instant in range(self.start - 2 * DAY, self.end + 2 * DAY + 1, self.step):
+        for instant in range(self.start - self.margin, self.end + self.margin + 1, self.step):
             shown = datetime.fromtimestamp(instant, UTC).astimezone(zone).replace(tzinfo=None, fold=0)
             self.instants[instant] = shown
             self.occurrences[shown].append(instant)
@@ -90,7 +95,7 @@ def instants_of(spec: PlainSpec, clock: WallClock) -> list[int]:
         instant
         for instant in found
         if clock.start <= instant <= clock.end
-        and max(spec.first, 0) <= instant <= min(spec.last, 7_258_118_399)
+        and max(spec.first, 0) <= instant <= min(spec.last, LAST_INSTANT)
         and 1970 <= clock.instants[instant].year <= 2199
         and not any(calendar.names(clock.instants[instant]) for calendar in spec.exclude)
     )

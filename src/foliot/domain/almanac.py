@@ -14,6 +14,7 @@ Intervals and one-offs are instants already. Then exclusions and bounds are appl
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import compress, repeat
 from math import gcd
 from typing import NamedTuple
@@ -72,39 +73,45 @@ class PatternTable(dict[RegularDay, int]):
 class Page:
     """128 days: per day the number of its pattern, 0 for an empty one, and what comes after them."""
 
-    __slots__ = ("_total", "beyond", "hops", "patterns", "rows", "table")
+    __slots__ = ("_table", "_total", "beyond", "hops", "patterns", "rows")
 
-    def __init__(self, rows: bytes, hops: bytes, table: PatternTable) -> None:
-        self.rows = rows
-        self.hops = hops
+    def __init__(self, rows: bytes, table: PatternTable) -> None:
+        self.rows, self.hops = _with_hops(rows)
         """Per day, how many days later the next comes that is not empty; 0 when none comes in this page."""
-        self.table = table
         self.patterns = table.patterns
+        """By number, those already worked out."""
+        self._table = table
         self.beyond: int | None = NOT_KNOWN
         """The first instant after the page, once somebody asked."""
         self._total = NOT_KNOWN
 
     def pattern(self, number: int) -> Sequence[int]:
-        """The seconds of the days with that number, which may turn out to be none."""
-        pattern = self.table.pattern(number)
-        if not pattern and number and number in self.rows:
-            self.rows = self.rows.replace(bytes((number,)), b"\0")
-            self.hops = _hops(self.rows)
-        return pattern
+        """The pattern of that number, worked out if need be; it may turn out to be empty."""
+        return self._table.pattern(number)
 
     def count(self) -> int:
         if self._total == NOT_KNOWN:
             self._total = sum(len(self.pattern(number)) * self.rows.count(number) for number in set(self.rows))
         return self._total
 
+    def forget_empty_days(self) -> None:
+        """Gives the number 0 to the days whose pattern has turned out to be empty."""
+        known = [(number, self.patterns[number]) for number in set(self.rows) if number]
+        empty = {number for number, pattern in known if pattern is not None and not pattern}
+        if empty:
+            rows = self.rows.translate(bytes(0 if number in empty else number for number in range(256)))
+            self.rows, self.hops = _with_hops(rows)
 
-def _hops(rows: bytes) -> bytes:
+
+@lru_cache(maxsize=4096)
+def _with_hops(rows: bytes) -> tuple[bytes, bytes]:
+    """The rows and the hops between their days. Pages of many specs look alike, and share both."""
     hops = bytearray(PAGE_DAYS)
     hop = 0
     for place in range(PAGE_DAYS - 1, -1, -1):
         hops[place] = hop
         hop = 1 if rows[place] else hop and hop + 1
-    return bytes(hops)
+    return rows, bytes(hops)
 
 
 class ClockGroup(NamedTuple):
@@ -142,8 +149,6 @@ class Almanac:
         "_exclusions",
         "_kind_numbers",
         "_kinds",
-        "_last_hops",
-        "_last_rows",
         "_period_search",
         "_periods",
         "_plans",
@@ -180,7 +185,6 @@ class Almanac:
         self._kinds = [_DayKind(0, 0)]
         self._kind_numbers: dict[object, int] = {}
         self._plans: dict[object, _YearPlan] = {}
-        self._last_rows = self._last_hops = _NO_ROWS
         self._table = PatternTable(self)
         self._period_search = PeriodSearch(self._periods, zone, self.grain, self._allowed_on_any_day())
 
@@ -307,13 +311,10 @@ class Almanac:
             # The numbers are bytes, and the table has run out of them.
             self._table = PatternTable(self)
             rows = self._number_days(first, wall)
-        if rows != self._last_rows:
-            # The pages of most specs look alike, and share what is equal.
-            self._last_rows, self._last_hops = rows, _hops(rows)
-        return Page(self._last_rows, self._last_hops, self._table)
+        return Page(rows, self._table)
 
     def empty_page(self) -> Page:
-        return Page(_NO_ROWS, _NO_ROWS, self._table)
+        return Page(_NO_ROWS, self._table)
 
     def _number_days(self, first: int, wall: list[int]) -> bytes:
         """The numbers of the patterns of the page's days, given the kinds of the wall-clock days around them."""
@@ -369,11 +370,12 @@ class Almanac:
         one, other = self._kinds[kind], self._kinds[next_kind]
         cut = rest // self.grain
         fires = self._joined(one.fires, other.fires, cut)
-        return self._with_periods(fires, phases, self._joined(one.allowed, other.allowed, cut))
+        allowed = self._joined(one.allowed, other.allowed, cut) if phases else 0
+        return self._with_periods(fires, phases, allowed)
 
     def _joined(self, marks: int, next_marks: int, cut: int) -> int:
         """A day's marks from the cut on, then the next day's up to it."""
-        return marks >> cut | (next_marks & (1 << cut) - 1) << self._steps - cut
+        return marks >> cut | (next_marks & (1 << cut) - 1) << self._steps - cut if marks or next_marks else 0
 
     def _with_periods(self, fires: int, phases: tuple[int, ...], allowed: int) -> Sequence[int]:
         if len(phases) == 1 and not self.groups and not self._exclusions:

@@ -76,7 +76,10 @@ def _say_exclusion(reading: Reading) -> str:
     whole_day = all(field.values == field.kind.all for field in (reading.second, reading.minute, reading.hour))
     if whole_day:
         return _say_days(reading) or "always"
-    return f"{_say_clock(reading)} {_say_days(reading)}".strip().removeprefix("every second ")
+    seconds, minutes, hours = _clock_values(reading)
+    whole_minutes = len(seconds) == 60 and len(minutes) < 60
+    clock = _say_minutes(minutes, hours) if whole_minutes else _say_clock(reading).removeprefix("every second ")
+    return f"{clock} {_say_days(reading)}".strip()
 
 
 def _say_period(period: Period) -> str:
@@ -96,10 +99,16 @@ def _say_jitter(jitter: int, mode: JitterMode) -> str:
 
 
 def _say_clock(reading: Reading) -> str:
-    seconds = SECOND.values(reading.second.values)
-    minutes = MINUTE.values(reading.minute.values)
-    hours = HOUR.values(reading.hour.values)
+    seconds, minutes, hours = _clock_values(reading)
     return _say_minutes(minutes, hours) if seconds == [0] else _say_seconds(seconds, minutes, hours)
+
+
+def _clock_values(reading: Reading) -> tuple[list[int], list[int], list[int]]:
+    return (
+        SECOND.values(reading.second.values),
+        MINUTE.values(reading.minute.values),
+        HOUR.values(reading.hour.values),
+    )
 
 
 def _say_minutes(minutes: list[int], hours: list[int]) -> str:

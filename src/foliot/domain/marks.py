@@ -29,6 +29,8 @@ def _repeated(marks: int, places: int, width: int) -> int:
 
 def every_nth(first: int, step: int, size: int) -> int:
     """Marks at first, first + step, … below size."""
+    if step * _FEW > size:
+        return sum(1 << place for place in range(first, size, step))
     marks = 1
     width = step
     while width < size:

@@ -34,4 +34,4 @@ def jittered(
 
 def _fraction(key: str, nominal_at: int) -> int:
     """A number below 2**64 that looks drawn at random and never changes."""
-    return int.from_bytes(blake2b(f"{key}\n{nominal_at}".encode(), digest_size=8).digest())
+    return int.from_bytes(blake2b(f"{key}\n{nominal_at}".encode("utf-8", "surrogatepass"), digest_size=8).digest())

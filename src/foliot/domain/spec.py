@@ -21,6 +21,7 @@ from foliot.domain.plan import Plan
 from foliot.domain.slots import JitterMode
 from foliot.domain.times import Times
 from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Zone, load_zone
+from foliot.domain.zones import UTC as UTC_ZONE
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
@@ -196,7 +197,7 @@ def _zone_name(timezone: str | None, texts: list[CronText]) -> str:
     if len(named) > 1:
         said = ", ".join(sorted(repr(name) if name else "none" for name in named))
         raise Invalid(f"a spec has one time zone, got {said}: give it once, as timezone, and drop the TZ= prefixes")
-    name = next(iter(named), None) or "UTC"
+    name = next((name for name in named if name is not None), UTC_ZONE)
     if not isinstance(name, str):
         raise Invalid(f"timezone takes an IANA name such as 'Europe/Berlin', got {name!r}")
     return name

@@ -138,6 +138,7 @@ class Times:
         return page
 
     def _look_beyond(self, page: Page, number: int) -> int | None:
+        page.forget_empty_days()
         page.beyond = None
         for later, live in self._live_pages((number + 1 << PAGE_BITS) * DAY, self.almanac.last):
             rows = live.rows
@@ -146,6 +147,7 @@ class Times:
                     page.beyond = ((later + 1 << PAGE_BITS) - len(rows)) * DAY + pattern[0]
                     return page.beyond
                 rows = rows[1:]
+            live.forget_empty_days()
         return page.beyond
 
     def _live_pages(self, start: int, end: int) -> Iterator[tuple[int, Page]]:

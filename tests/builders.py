@@ -1,0 +1,125 @@
+"""The only place where test data is made: instants, and specs together with the plain sets that they mean."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+from foliot import Calendar, Interval, Spec
+from tests.oracle import LAST_INSTANT, PlainCalendar, PlainSpec
+
+HARD_ZONES = (
+    "Africa/Cairo",
+    "Africa/Casablanca",
+    "America/Caracas",
+    "America/Havana",
+    "America/New_York",
+    "America/Nuuk",
+    "America/Santiago",
+    "America/St_Johns",
+    "Antarctica/Casey",
+    "Antarctica/Troll",
+    "Asia/Beirut",
+    "Asia/Gaza",
+    "Asia/Kathmandu",
+    "Asia/Pyongyang",
+    "Asia/Tehran",
+    "Australia/Lord_Howe",
+    "Europe/Berlin",
+    "Europe/Dublin",
+    "Pacific/Apia",
+    "Pacific/Chatham",
+)
+
+RANGES = {
+    "second": range(60),
+    "minute": range(60),
+    "hour": range(24),
+    "day_of_month": range(1, 32),
+    "month": range(1, 13),
+    "year": range(1970, 2200),
+    "day_of_week": range(7),
+}
+
+
+def at(text: str) -> int:
+    """`2026-10-25T00:30:00Z` as an instant."""
+    return int(datetime.fromisoformat(text).timestamp())
+
+
+def said(instants: Sequence[int]) -> list[str]:
+    """Instants as text, for messages that can be read."""
+    return [datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for instant in instants]
+
+
+def moment(instant: int) -> datetime:
+    return datetime.fromtimestamp(instant, UTC)
+
+
+def a_field(random: Random, name: str, likely: Sequence[int] = ()) -> tuple[str, frozenset[int]]:
+    """A field's text, and the numbers it means."""
+    values = RANGES[name]
+    shape = random.choice(["star", "step", "range", "list", "list"])
+    if shape == "star":
+        return "*", frozenset(values)
+    if shape == "step":
+        step = random.randint(1, len(values))
+        return f"*/{step}", frozenset(values[::step])
+    if shape == "range":
+        low, high = sorted(random.choices(values, k=2))
+        step = random.randint(1, 5) if low < high else 1
+        return f"{low}-{high}/{step}" if low < high else f"{low}", frozenset(range(low, high + 1, step))
+    chosen = {*random.choices(values, k=random.randint(1, 3)), *random.choices(likely or values, k=1)}
+    return ",".join(map(str, random.sample(sorted(chosen), len(chosen)))), frozenset(chosen)
+
+
+def a_calendar(random: Random, hours: Sequence[int], seconds: bool) -> tuple[Calendar, PlainCalendar]:
+    """A calendar that likes these hours, and the sets it means with its rule for clock changes resolved."""
+    texts, sets = {}, {}
+    for name, values in RANGES.items():
+        rare = name in ("day_of_month", "month", "year") and random.random() < 0.8
+        if name == "second" and not seconds:
+            texts[name], sets[name] = "0", frozenset({0})
+        elif rare:
+            texts[name], sets[name] = "*", frozenset(values)
+        else:
+            texts[name], sets[name] = a_field(random, name, hours if name == "hour" else ())
+    gap, fold = random.choice(["auto", "shift", "skip"]), random.choice(["auto", "first", "second", "both"])
+    elapsed = texts["minute"].startswith("*") or texts["hour"].startswith("*")
+    resolved_gap = gap if gap != "auto" else "skip" if elapsed else "shift"
+    resolved_fold = fold if fold != "auto" else "both" if elapsed else "first"
+    return Calendar(**texts, gap=gap, fold=fold), PlainCalendar(**sets, gap=resolved_gap, fold=resolved_fold)
+
+
+def a_spec(
+    random: Random, zone: str, window: tuple[int, int], hours: Sequence[int], seconds: bool
+) -> tuple[Spec, PlainSpec]:
+    """A spec with some of everything, at home in the window, and what it means."""
+    start, end = window
+    grid = 1 if seconds else 60
+    calendars = [a_calendar(random, hours, seconds) for _ in range(random.choice([0, 1, 1, 2, 3]))]
+    exclude = [a_calendar(random, hours, seconds) for _ in range(random.choice([0, 0, 0, 1, 2]))]
+    periods = []
+    for _ in range(random.choice([0, 0, 1, 2]) if calendars else 1):
+        every = random.choice([1, 2, 7, 60, 90, 100, 420, 1440, 2881]) * 60
+        periods.append((every, random.randrange(0, every, grid)))
+    one_offs = [random.randrange(start, end, grid) for _ in range(random.choice([0, 0, 0, 2]))]
+    first = random.randrange(start, end) if random.random() < 0.2 else None
+    last = random.randrange(first or start, end) if random.random() < 0.2 else None
+    spec = Spec(
+        calendars=tuple(calendar for calendar, _ in calendars),
+        exclude=tuple(calendar for calendar, _ in exclude),
+        intervals=tuple(Interval(timedelta(seconds=every), timedelta(seconds=offset)) for every, offset in periods),
+        at=tuple(map(moment, one_offs)),
+        start_at=None if first is None else moment(first),
+        end_at=None if last is None else moment(last),
+        timezone=zone,
+    )
+    plain = PlainSpec(
+        calendars=tuple(plain for _, plain in calendars),
+        exclude=tuple(plain for _, plain in exclude),
+        intervals=tuple(periods),
+        at=tuple(one_offs),
+        first=first or 0,
+        last=LAST_INSTANT if last is None else last,
+    )
+    return spec, plain
