@@ -1,3 +1,5 @@
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import islice
 from random import Random
@@ -126,3 +128,27 @@ def test_an_interval_with_exclusions_in_any_zone_is_found_by_arithmetic_as_by_wa
     noon = Spec(cron=("0 12 * * *",), timezone=zone).compile()
     start, end = at("2020-01-01T00:00:00Z"), at("2030-01-01T00:00:00Z")
     assert list(times.between(start, end)) == [t for t in noon.between(start, end) if t % period == 0]
+
+
+def test_threads_that_share_a_compiled_spec_find_the_same_instants() -> None:
+    spec = Spec(
+        cron=("*/7 9-17 * * MON-FRI", "0 0 L * *"),
+        exclude=(Calendar(month="8"), Calendar(hour="12"), Calendar(day_of_week="WED", hour="10")),
+        intervals=(Interval(timedelta(minutes=97)),),
+        timezone="America/New_York",
+    )
+    asked = [Random(7).randrange(0, 7_000_000_000) for _ in range(300)]
+    alone = spec.compile()
+    expected = [(alone.next_after(instant), alone.previous_before(instant)) for instant in asked]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(5):
+            shared = spec.compile()
+            with ThreadPoolExecutor(8) as pool:
+                answers = list(
+                    pool.map(lambda instant: (shared.next_after(instant), shared.previous_before(instant)), asked)
+                )
+            assert answers == expected
+    finally:
+        sys.setswitchinterval(interval)

@@ -45,7 +45,7 @@ def clock_changes(almanac: Almanac, start: int, end: int) -> list[ClockChange]:
             offset = zone.offset_at(span.start)
             touched.append((span.start, _EFFECT_OF_FOLD[group.fold], Span(span.start + offset, span.end + offset)))
         found += [
-            ClockChange(instant, effect, almanac.named_on_wall(group, wall), steady)
+            ClockChange(instant, effect, group.seconds_on_wall(wall, almanac.grain), steady)
             for instant, effect, wall in touched
         ]
     return sorted(change for change in found if change.wall_seconds)
@@ -55,10 +55,10 @@ def effect_on(almanac: Almanac, instant: int) -> Effect | None:
     """The hand that a clock change had in this instant of the spec: shifted to it, or one of two of the same name."""
     zone = almanac.zone
     for gap in zone.gaps_within(instant, instant + 1):
-        if any(group.gap is Gap.SHIFT and almanac.named_on_wall(group, gap.wall) for group in almanac.groups):
+        if any(group.gap is Gap.SHIFT and group.seconds_on_wall(gap.wall, almanac.grain) for group in almanac.groups):
             return Effect.SHIFTED
     shown = instant + zone.offset_at(instant)
-    if any(almanac.named_on_wall(group, Span(shown, shown + almanac.grain)) for group in almanac.groups):
+    if any(group.seconds_on_wall(Span(shown, shown + almanac.grain), almanac.grain) for group in almanac.groups):
         if zone.is_repeat(instant):
             return Effect.SECOND
         if zone.will_repeat(instant):

@@ -3,8 +3,9 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from foliot.domain.almanac import LAST_PAGE, NOT_KNOWN, PAGE_BITS, PAGE_DAYS, Almanac, Page
+from foliot.domain.almanac import LAST_PAGE, Almanac
 from foliot.domain.durations import DAY
+from foliot.domain.pages import NOT_KNOWN, PAGE_BITS, PAGE_DAYS, Page
 from foliot.domain.slots import JitterMode, jittered
 
 _LAST_DAY_OF_PAGE = PAGE_DAYS - 1
@@ -139,16 +140,18 @@ class Times:
 
     def _look_beyond(self, page: Page, number: int) -> int | None:
         page.forget_empty_days()
-        page.beyond = None
+        page.beyond = self._first_beyond(number)
+        return page.beyond
+
+    def _first_beyond(self, number: int) -> int | None:
         for later, live in self._live_pages((number + 1 << PAGE_BITS) * DAY, self.almanac.last):
             rows = live.rows
             while rows := rows.lstrip(b"\0"):
                 if pattern := live.pattern(rows[0]):
-                    page.beyond = ((later + 1 << PAGE_BITS) - len(rows)) * DAY + pattern[0]
-                    return page.beyond
+                    return ((later + 1 << PAGE_BITS) - len(rows)) * DAY + pattern[0]
                 rows = rows[1:]
             live.forget_empty_days()
-        return page.beyond
+        return None
 
     def _live_pages(self, start: int, end: int) -> Iterator[tuple[int, Page]]:
         """The pages that touch [start, end] and may hold an instant."""
