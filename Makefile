@@ -8,8 +8,10 @@ READY := $(VENV)/.ready
 # The uv that is here, else one inside the environment.
 UV = $(or $(shell command -v uv),$(BIN)/uv)
 
+FUZZ_SECONDS ?= 120
+
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all check format bench preview lock clean
+.PHONY: help setup test test-all check format bench docs preview lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,11 +26,11 @@ $(READY): $(LOCK) pyproject.toml
 	touch $@
 
 test: $(READY) ## Run the tests (a few minutes)
-	$(BIN)/pytest -n auto -m "not slow" --cov --cov-report=term
+	$(BIN)/pytest -n auto --dist loadgroup -m "not slow" --cov --cov-report=term
 
 test-all: $(READY) ## Run all tests: every zone and clock change, long fuzzing
-	$(BIN)/pytest -n auto --cov --cov-report=term
-	$(BIN)/python tests/fuzz/fuzz_parser.py -max_total_time=$${FUZZ_SECONDS:-120} -max_len=4096 -verbosity=0 -print_final_stats=1
+	$(BIN)/pytest -n auto --dist loadgroup --hypothesis-profile=thorough
+	$(BIN)/python tests/fuzz/fuzz_parser.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 -verbosity=0 -print_final_stats=1
 
 check: $(READY) ## Check format, lint, types and the import contracts
 	$(BIN)/ruff format --check .
@@ -42,6 +44,9 @@ format: $(READY) ## Format the code
 
 bench: $(READY) ## Measure speed beside cronsim, croniter, APScheduler and cronexpr
 	$(BIN)/python benchmarks/cron_next.py
+
+docs: $(READY) ## Write the tables that the docs share with the tests
+	$(BIN)/python -m tests.docs.tables
 
 preview: $(READY) ## Show when a spec fires: make preview ARGS="--cron '0 9 * * MON-FRI' --timezone Europe/Berlin"
 	@$(BIN)/foliot preview $(or $(ARGS),--cron '0 9 * * MON-FRI' --timezone Europe/Berlin)

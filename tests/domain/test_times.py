@@ -137,18 +137,20 @@ def test_threads_that_share_a_compiled_spec_find_the_same_instants() -> None:
         intervals=(Interval(timedelta(minutes=97)),),
         timezone="America/New_York",
     )
-    asked = [Random(7).randrange(0, 7_000_000_000) for _ in range(300)]
+    random = Random(7)
+    asked = [random.randrange(0, 7_000_000_000) for _ in range(300)]
+
+    def answers(times: Times, instant: int) -> tuple[int | None, int | None]:
+        return times.next_after(instant), times.previous_before(instant)
+
     alone = spec.compile()
-    expected = [(alone.next_after(instant), alone.previous_before(instant)) for instant in asked]
+    expected = [answers(alone, instant) for instant in asked]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         for _ in range(5):
             shared = spec.compile()
             with ThreadPoolExecutor(8) as pool:
-                answers = list(
-                    pool.map(lambda instant: (shared.next_after(instant), shared.previous_before(instant)), asked)
-                )
-            assert answers == expected
+                assert list(pool.map(answers, [shared] * len(asked), asked)) == expected
     finally:
         sys.setswitchinterval(interval)
