@@ -79,7 +79,7 @@ class Reading(NamedTuple):
         return self[1:8]
 
     @property
-    def follows_the_clock(self) -> bool:
+    def follows_elapsed_time(self) -> bool:
         """Debian cron's wildcard job: it follows elapsed time through a clock change."""
         return self.minute.starred or self.hour.starred
 
@@ -93,9 +93,9 @@ class Reading(NamedTuple):
     def wall_times(self, gap: Gap, fold: Fold) -> list[WallTimes]:
         """The canonical calendars that this reading means, `auto` resolved."""
         if gap is Gap.AUTO:
-            gap = Gap.SKIP if self.follows_the_clock else Gap.SHIFT
+            gap = Gap.SKIP if self.follows_elapsed_time else Gap.SHIFT
         if fold is Fold.AUTO:
-            fold = Fold.BOTH if self.follows_the_clock else Fold.FIRST
+            fold = Fold.BOTH if self.follows_elapsed_time else Fold.FIRST
         clock = (self.second.values, self.minute.values, self.hour.values)
         return [WallTimes(*clock, days, gap, fold) for days in self.days()]
 

@@ -122,7 +122,7 @@ class Field(NamedTuple):
 
     @property
     def starred(self) -> bool:
-        """Begins with `*` (or is `?`): what cron calls following the clock."""
+        """Begins with `*`, or is `?`: cron treats such a field as a wildcard."""
         return self.text.startswith(("*", "?"))
 
 

@@ -270,7 +270,7 @@ def _in_order(objects: list[Json]) -> list[Json]:
 
 
 def _rfc3339(instant: int) -> str:
-    return (_EPOCH + timedelta(seconds=instant)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{(_EPOCH + timedelta(seconds=instant)).replace(tzinfo=None).isoformat()}Z"
 
 
 def _check_emptiness(plan: Plan) -> None:
