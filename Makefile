@@ -7,6 +7,10 @@ LOCK := requirements-dev.txt
 READY := $(VENV)/.ready
 # The uv that is here, else one inside the environment.
 UV = $(or $(shell command -v uv),$(BIN)/uv)
+# An index may be known to pip only, by its own settings: what uv cannot fetch, pip does.
+INSTALL_WITH_UV = $(UV) pip install --quiet --python $(BIN)/python
+INSTALL_WITH_PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+export UV_SYSTEM_CERTS ?= true
 
 FUZZ_SECONDS ?= 120
 
@@ -21,8 +25,8 @@ setup: $(READY) ## Set up the environment in .venv (every target does so by itse
 $(READY): $(LOCK) pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	test -n "$$(command -v uv)" || test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r $(LOCK)
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	$(INSTALL_WITH_UV) --require-hashes -r $(LOCK) || $(INSTALL_WITH_PIP) --require-hashes -r $(LOCK)
+	$(INSTALL_WITH_PIP) --no-deps --no-build-isolation -e .
 	touch $@
 
 test: $(READY) ## Run the tests (a few minutes)
