@@ -20,7 +20,7 @@ from foliot.domain.calendar import Fold, Gap, WallTimes
 from foliot.domain.days import Days
 from foliot.domain.durations import DAY, MINUTE
 from foliot.domain.marks import every_nth, seconds_of
-from foliot.domain.pages import NO_ROWS, PAGE_BITS, PAGE_DAYS, DayKey, Numbering, Page, RegularDay
+from foliot.domain.pages import NO_ROWS, PAGE_BITS, PAGE_DAYS, DayKey, Numbering, Page
 from foliot.domain.periods import Period, PeriodSearch
 from foliot.domain.wall_days import ClockGroup, WallDays, grouped
 from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Span, Zone
@@ -36,12 +36,13 @@ class Almanac:
         "_at",
         "_exclusions",
         "_keys",
+        "_lone",
+        "_on_grid",
         "_period_search",
         "_periods",
         "_regular_days",
         "_steps",
         "_wall_days",
-        "_work_out",
         "first",
         "grain",
         "groups",
@@ -67,18 +68,20 @@ class Almanac:
         self._exclusions = grouped(exclusions)
         self._periods = tuple(periods)
         self._at = tuple(sorted(set(at)))
+        self._lone: tuple[int, ...] | None = None
+        # A single interval by itself needs no grid, and is on none: its days are ranges.
+        self._on_grid = bool(self.groups or self._exclusions or len(self._periods) != 1)
         self.grain = self._common_grain()
         self._steps = DAY // self.grain
         self._wall_days = WallDays(self.groups, self._exclusions, bool(self._periods), self.grain)
         self._period_search = PeriodSearch(self._periods, zone, self.grain, self._allowed_on_any_day())
-        self._keys: dict[RegularDay, RegularDay] = {}
-        self._regular_days: dict[RegularDay, Sequence[int]] = {}
-        self._work_out = self._seconds
+        self._keys: dict[DayKey, DayKey] = {}
+        self._regular_days: dict[DayKey, Sequence[int]] = {}
 
     def _common_grain(self) -> int:
         """The coarsest grid that every fire lies on: marks need no finer one."""
         grain = gcd(self.zone.grain, *(group.grain for group in self.groups))
-        if self.groups or self._exclusions or len(self._periods) > 1:
+        if self._on_grid:
             grain = gcd(grain, *(number for period in self._periods for number in period), *self._at)
         return grain if grain % MINUTE == 0 else gcd(grain, MINUTE)
 
@@ -102,23 +105,42 @@ class Almanac:
         """The first page from this one on that may hold an instant."""
         first = max(number, self.first // DAY >> PAGE_BITS)
         # A wall-clock day begins up to a day before or after the UTC day of the same number.
-        day = self._wall_days.next_live((first << PAGE_BITS) - 1)
-        if day is not None and self._periods and not self.groups:
+        days = [self._wall_days.next_firing((first << PAGE_BITS) - 1)] if self.groups else []
+        if self._periods and (day := self._wall_days.next_live((first << PAGE_BITS) - 1)) is not None:
             instant = self._period_search.next_from(max(first << PAGE_BITS, day - 1) * DAY, self.last)
-            day = None if instant is None else instant // DAY + 1
-        pages = [] if day is None else [max(first, day - 1 >> PAGE_BITS)]
-        place = bisect_left(self._at, (first << PAGE_BITS) * DAY)
-        if place < len(self._at):
-            pages.append(self._at[place] // DAY >> PAGE_BITS)
+            days.append(None if instant is None else instant // DAY + 1)
+        pages = [max(first, day - 1 >> PAGE_BITS) for day in days if day is not None]
+        lone = self._lone_instants()
+        place = bisect_left(lone, (first << PAGE_BITS) * DAY)
+        if place < len(lone):
+            pages.append(lone[place] // DAY >> PAGE_BITS)
         return min(pages) if pages and min(pages) <= self.last // DAY >> PAGE_BITS else None
+
+    def _lone_instants(self) -> tuple[int, ...]:
+        """Instants that may be named though their wall-clock days look empty.
+
+        One-offs are. So are the ends of gaps: a time that is excluded on the wall may be shifted to one that is not.
+        """
+        if self._lone is None:
+            gaps = self.zone.gaps if self._exclusions else ()
+            shifted = {
+                gap.instant
+                for gap in gaps
+                for group in self.groups
+                if group.gap is Gap.SHIFT and group.marks_on_wall(gap.wall, self.grain)
+            }
+            self._lone = tuple(sorted(shifted.union(self._at)))
+        return self._lone
 
     def page(self, number: int) -> Page:
         """128 days by number; what they hold is worked out later."""
         first = number << PAGE_BITS
+        # Two days more at either end: UTC days touch the wall-clock days before and after, by up to 15 hours.
         kinds = self._wall_days.kinds_of(first - 2, first + PAGE_DAYS + 2)
-        if not any(kinds) and not self._one_offs(first, first + PAGE_DAYS):
+        if not any(kinds) and not _on_days(self._lone_instants(), first, first + PAGE_DAYS):
             return self.empty_page()
         rows = bytearray(PAGE_DAYS)
+        irregular = self._irregular_days(first)
         if len(self._keys) > _MOST_REGULAR_DAYS_KEPT:
             self._keys, self._regular_days = {}, {}
         numbering = Numbering(self._keys)
@@ -126,20 +148,20 @@ class Almanac:
             days, rest = divmod(offset, DAY)
             place = start - first + 2 + days
             size = end - start
-            keys = zip(
+            keys: Iterable[DayKey] = zip(
                 repeat(rest, size),
                 kinds[place : place + size],
                 kinds[place + 1 : place + 1 + size] if rest else repeat(0),
                 self._phases(start, end),
                 strict=False,
             )
+            if irregular:
+                keys = [day if day in irregular else key for day, key in zip(range(start, end), keys, strict=True)]
             rows[start - first : end - first] = bytes(map(numbering.__getitem__, keys))
-        for day in self._irregular_days(first):
-            rows[day - first] = numbering.add(day)
-        return Page(bytes(rows), numbering.keys_by_number, self._work_out)
+        return Page(bytes(rows), numbering.keys_by_number, self)
 
     def empty_page(self) -> Page:
-        return Page(NO_ROWS, [], self._work_out)
+        return Page(NO_ROWS, [], self)
 
     def _stretches_of_days(self, first: int) -> list[tuple[Span, int]]:
         """The page's days within the bounds, in stretches of one offset each; a day has the offset of its beginning."""
@@ -159,18 +181,21 @@ class Almanac:
     def _irregular_days(self, first: int) -> set[int]:
         """The page's days, within the bounds, that a clock change, a bound or a one-off touches."""
         start, end = first * DAY, (first + PAGE_DAYS) * DAY
-        days = {instant // DAY for instant in (*self._one_offs(first, first + PAGE_DAYS), self.first, self.last)}
+        days = {instant // DAY for instant in (*_on_days(self._at, first, first + PAGE_DAYS), self.first, self.last)}
         days.update(change // DAY for change in self.zone.changes(start, end))
         for span in (*_touching(self.zone.firsts, start, end), *_touching(self.zone.repeats, start, end)):
             days.update(range(span.start // DAY, (span.end - 1) // DAY + 1))
         low, high = max(first, self.first // DAY), min(first + PAGE_DAYS - 1, self.last // DAY)
         return {day for day in days if low <= day <= high}
 
-    def _one_offs(self, start: int, end: int) -> tuple[int, ...]:
-        """Those on the days [start, end)."""
-        return self._at[bisect_left(self._at, start * DAY) : bisect_left(self._at, end * DAY)]
+    def count(self, day: DayKey) -> int:
+        """How many seconds the day has."""
+        if isinstance(day, int):
+            return len(self._irregular_day(day))
+        return self._regular_marks(*day).bit_count() if self._on_grid else len(self.seconds(day))
 
-    def _seconds(self, day: DayKey) -> Sequence[int]:
+    def seconds(self, day: DayKey) -> Sequence[int]:
+        """The seconds of the day, ascending."""
         if isinstance(day, int):
             return self._irregular_day(day)
         seconds = self._regular_days.get(day)
@@ -179,23 +204,27 @@ class Almanac:
         return seconds
 
     def _regular_day(self, rest: int, kind: int, next_kind: int, phases: tuple[int, ...]) -> Sequence[int]:
-        """The seconds of a UTC day that begins `rest` seconds into a wall-clock day of this kind."""
+        if not self._on_grid:
+            return range(phases[0], DAY, self._periods[0].every)
+        return seconds_of(self._regular_marks(rest, kind, next_kind, phases), self.grain)
+
+    def _regular_marks(self, rest: int, kind: int, next_kind: int, phases: tuple[int, ...]) -> int:
+        """The marks of a UTC day that begins `rest` seconds into a wall-clock day of this kind."""
         one, other = self._wall_days.kinds[kind], self._wall_days.kinds[next_kind]
         cut = rest // self.grain
         fires = self._joined(one.fires, other.fires, cut)
         allowed = self._joined(one.allowed, other.allowed, cut) if phases else 0
-        return self._with_periods(fires, phases, allowed)
+        return fires | self._period_marks(phases) & allowed if phases else fires
 
     def _joined(self, marks: int, next_marks: int, cut: int) -> int:
         """A day's marks from the cut on, then the next day's up to it."""
         return marks >> cut | (next_marks & (1 << cut) - 1) << self._steps - cut if marks or next_marks else 0
 
-    def _with_periods(self, fires: int, phases: tuple[int, ...], allowed: int) -> Sequence[int]:
-        if len(phases) == 1 and not self.groups and not self._exclusions:
-            return range(phases[0], DAY, self._periods[0].every)
+    def _period_marks(self, phases: tuple[int, ...]) -> int:
+        marks = 0
         for (every, _), phase in zip(self._periods, phases, strict=True):
-            fires |= every_nth(phase // self.grain, every // self.grain, self._steps) & allowed
-        return seconds_of(fires, self.grain)
+            marks |= every_nth(phase // self.grain, every // self.grain, self._steps)
+        return marks
 
     def _irregular_day(self, day: int) -> Sequence[int]:
         """The seconds of a UTC day by the written rule."""
@@ -207,8 +236,12 @@ class Almanac:
         for group in self._exclusions:
             allowed &= ~self._on_instants(group, start)
         phases = tuple((offset - start) % every for every, offset in self._periods)
-        seconds = self._with_periods(fires & allowed, phases, allowed)
-        one_offs = [instant - start for instant in self._one_offs(day, day + 1)]
+        seconds: Sequence[int]
+        if self._on_grid:
+            seconds = seconds_of((fires | self._period_marks(phases)) & allowed, self.grain)
+        else:
+            seconds = range(phases[0], DAY, self._periods[0].every)
+        one_offs = [instant - start for instant in _on_days(self._at, day, day + 1)]
         kept = [second for second in one_offs if not self._exclusions or allowed >> second // self.grain & 1]
         if kept:
             seconds = tuple(sorted({*kept, *seconds}))
@@ -235,6 +268,11 @@ class Almanac:
             wall = Span(span.start + offset, span.end + offset)
             marks |= group.marks_on_wall(wall, self.grain) << (span.start - start) // self.grain
         return marks
+
+
+def _on_days(instants: tuple[int, ...], start: int, end: int) -> tuple[int, ...]:
+    """Those of the days [start, end)."""
+    return instants[bisect_left(instants, start * DAY) : bisect_left(instants, end * DAY)]
 
 
 def _touching(spans: tuple[Span, ...], start: int, end: int) -> tuple[Span, ...]:

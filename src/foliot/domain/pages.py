@@ -1,7 +1,8 @@
 """Pages of days: per day a pattern of seconds, shared by all days that look alike."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Protocol
 
 PAGE_BITS = 7
 PAGE_DAYS = 1 << PAGE_BITS
@@ -16,22 +17,28 @@ DayKey = RegularDay | int
 """A regular day by what decides it, an irregular one by its own number."""
 
 
-class Numbering(dict[RegularDay, int]):
+class DaySource(Protocol):
+    """Who knows what happens on a day."""
+
+    def seconds(self, day: DayKey) -> Sequence[int]: ...
+
+    def count(self, day: DayKey) -> int: ...
+
+
+class Numbering(dict[DayKey, int]):
     """Numbers the days of a page by what decides them; 0 is for days on which nothing can happen."""
 
-    def __init__(self, known: dict[RegularDay, RegularDay]) -> None:
+    def __init__(self, known: dict[DayKey, DayKey]) -> None:
         self._known = known
         """The keys of other pages, to be shared: most are the same."""
         self.keys_by_number: list[DayKey] = [NOT_KNOWN]
 
-    def __missing__(self, key: RegularDay) -> int:
-        hopeless = key[1] == key[2] == 0
-        number = self[key] = 0 if hopeless else self.add(self._known.setdefault(key, key))
+    def __missing__(self, key: DayKey) -> int:
+        hopeless = not isinstance(key, int) and key[1] == key[2] == 0
+        if not hopeless:
+            self.keys_by_number.append(self._known.setdefault(key, key))
+        number = self[key] = 0 if hopeless else len(self.keys_by_number) - 1
         return number
-
-    def add(self, day: DayKey) -> int:
-        self.keys_by_number.append(day)
-        return len(self.keys_by_number) - 1
 
 
 class Page:
@@ -40,29 +47,34 @@ class Page:
     Patterns are worked out when first looked at. Several threads may do so at once: they find the same.
     """
 
-    __slots__ = ("_keys", "_total", "_work_out", "beyond", "hops", "patterns", "rows")
+    __slots__ = ("_keys", "_source", "_total", "beyond", "hops", "patterns", "rows")
 
-    def __init__(self, rows: bytes, keys: list[DayKey], work_out: Callable[[DayKey], Sequence[int]]) -> None:
+    def __init__(self, rows: bytes, keys: list[DayKey], source: DaySource) -> None:
         self.rows, self.hops = _with_hops(rows)
         self.patterns: list[Sequence[int] | None] = [(), *[None] * (len(keys) - 1)]
         """By number, those already worked out."""
         self.beyond: int | None = NOT_KNOWN
         """The first instant after the page, once somebody asked."""
         self._keys = keys
-        self._work_out = work_out
+        self._source = source
         self._total = NOT_KNOWN
 
     def pattern(self, number: int) -> Sequence[int]:
         """The pattern of that number, worked out if need be; it may turn out to be empty."""
         pattern = self.patterns[number]
         if pattern is None:
-            pattern = self.patterns[number] = self._work_out(self._keys[number])
+            pattern = self.patterns[number] = self._source.seconds(self._keys[number])
         return pattern
 
     def count(self) -> int:
         if self._total == NOT_KNOWN:
-            self._total = sum(len(self.pattern(number)) * self.rows.count(number) for number in set(self.rows))
+            self._total = sum(self.count_of(number) * self.rows.count(number) for number in set(self.rows))
         return self._total
+
+    def count_of(self, number: int) -> int:
+        """How many seconds the pattern of that number has, without working it out."""
+        pattern = self.patterns[number]
+        return self._source.count(self._keys[number]) if pattern is None else len(pattern)
 
     def forget_empty_days(self) -> None:
         """Gives the number 0 to the days whose pattern has turned out to be empty."""

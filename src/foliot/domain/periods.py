@@ -1,6 +1,7 @@
 """Intervals: the next instant of one that a daily exclusion leaves, by arithmetic."""
 
 from collections.abc import Sequence
+from itertools import compress
 from math import gcd
 from typing import NamedTuple
 
@@ -42,13 +43,15 @@ class PeriodSearch:
     years.
     """
 
-    __slots__ = ("_allowed", "_classes", "_grain", "_periods", "_zone")
+    __slots__ = ("_allowed", "_classes", "_excludes", "_periods", "_zone")
 
     def __init__(self, periods: tuple[Period, ...], zone: Zone, grain: int, allowed: int) -> None:
         self._periods = periods
         self._zone = zone
-        self._grain = grain
-        self._allowed = allowed
+        steps = range(0, DAY, grain)
+        self._excludes = allowed + 1 != 1 << len(steps)
+        self._allowed = tuple(compress(steps, flags(allowed, len(steps)))) if self._excludes else ()
+        """The wall-clock seconds that are left, when some are excluded every day."""
         self._classes: dict[int, Sequence[Period | _DayClass]] = {}
 
     def next_from(self, instant: int, last: int) -> int | None:
@@ -67,14 +70,12 @@ class PeriodSearch:
         return self._classes[offset]
 
     def _split(self, period: Period, offset: int) -> Sequence[Period | _DayClass]:
-        steps = DAY // self._grain
-        if self._allowed == (1 << steps) - 1:
-            return [period]
         common = gcd(period.every, DAY)
-        marks = flags(self._allowed, steps)
-        # Wall-clock seconds w with (w - offset) % common == period.offset % common can be met; others never are.
+        if not self._excludes or len(self._allowed) > _MOST_CLASSES * common:
+            return [period]
+        # Only wall-clock seconds that leave this remainder can be met.
         first = (period.offset + offset) % common
-        walls = [wall for wall in range(first, DAY, common) if marks[wall // self._grain]]
+        walls = [wall for wall in self._allowed if wall % common == first]
         if len(walls) > _MOST_CLASSES:
             return [period]
         modulus = period.every // common

@@ -164,5 +164,5 @@ class Times:
 def _count_until(page: Page, second: int) -> int:
     """How many instants the page has up to that second of it."""
     day, rest = divmod(second, DAY)
-    whole = sum(len(page.pattern(row)) for row in page.rows[:day])
+    whole = sum(page.count_of(row) for row in page.rows[:day])
     return whole + bisect_right(page.pattern(page.rows[day]), rest)

@@ -2,13 +2,13 @@
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, count
 from math import gcd
 from typing import NamedTuple
 
 from foliot.domain.calendar import Fold, Gap, WallTimes
-from foliot.domain.days import NEW_YEARS, Days, marked_days
+from foliot.domain.days import NEW_YEARS, Days, marked_days, merged
 from foliot.domain.durations import DAY, MINUTE
 from foliot.domain.fields import FIRST_YEAR, LAST_YEAR
 from foliot.domain.marks import flags, marked_seconds
@@ -62,7 +62,7 @@ def grouped(calendars: Iterable[WallTimes]) -> tuple[ClockGroup, ...]:
     groups: dict[tuple[int, int, int, Gap, Fold], list[Days]] = {}
     for second, minute, hour, days, gap, fold in calendars:
         groups.setdefault((second, minute, hour, gap, fold), []).append(days)
-    return tuple(ClockGroup(*clock, tuple(days)) for clock, days in groups.items())
+    return tuple(ClockGroup(*clock, tuple(merged(days))) for clock, days in groups.items())
 
 
 class DayKind(NamedTuple):
@@ -82,7 +82,18 @@ class _YearPlan(NamedTuple):
 class WallDays:
     """The wall-clock days of one spec, by kind. Years of the same kind share a plan; there are few of either."""
 
-    __slots__ = ("_counter", "_exclusions", "_grain", "_groups", "_has_periods", "_numbers", "_plans", "kinds")
+    __slots__ = (
+        "_counter",
+        "_exclusions",
+        "_grain",
+        "_groups",
+        "_has_periods",
+        "_number_of_kind",
+        "_number_of_presence",
+        "_plan_of_year",
+        "_plans",
+        "kinds",
+    )
 
     def __init__(
         self, groups: tuple[ClockGroup, ...], exclusions: tuple[ClockGroup, ...], has_periods: bool, grain: int
@@ -94,8 +105,10 @@ class WallDays:
         # Several threads may number kinds at once: a dictionary and a counter let them agree without a lock.
         self.kinds = {0: DayKind(0, 0)}
         self._counter = count(1)
-        self._numbers: dict[object, int] = {}
-        self._plans: dict[object, _YearPlan] = {}
+        self._number_of_kind: dict[DayKind, int] = {}
+        self._number_of_presence: dict[tuple[int, ...], int] = {}
+        self._plans: dict[tuple[int, int, tuple[int, ...]], _YearPlan] = {}
+        self._plan_of_year: dict[int, _YearPlan] = {}
 
     def kinds_of(self, start: int, end: int) -> list[int]:
         """The numbers of the kinds of the days [start, end)."""
@@ -111,15 +124,28 @@ class WallDays:
 
     def next_live(self, day: int) -> int | None:
         """The first day from this one on, on which something may happen."""
+        return next((day for day, _ in self._live_days(day)), None)
+
+    def next_firing(self, day: int) -> int | None:
+        """The first day from this one on, on which a calendar fires."""
+        return next((day for day, kind in self._live_days(day) if self.kinds[kind].fires), None)
+
+    def _live_days(self, day: int) -> Iterator[tuple[int, int]]:
+        """The days from this one on, on which something may happen, with the numbers of their kinds."""
         for year in range(max(_year_of(day), FIRST_YEAR), LAST_YEAR + 1):
             new_year = NEW_YEARS[year - FIRST_YEAR]
             kinds, live = self._plan(year)
             for place in range(max(live.start, day - new_year), live.end):
                 if kinds[place]:
-                    return new_year + place
-        return None
+                    yield new_year + place, kinds[place]
 
     def _plan(self, year: int) -> _YearPlan:
+        plan = self._plan_of_year.get(year)
+        if plan is None:
+            plan = self._plan_of_year[year] = self._find_plan(year)
+        return plan
+
+    def _find_plan(self, year: int) -> _YearPlan:
         if year > LAST_YEAR:
             return _YearPlan(bytes(366), Span(0, 0))
         place = year - FIRST_YEAR
@@ -141,19 +167,19 @@ class WallDays:
             kinds = rows[0]
         else:
             numbers = [self._number(present) for present in zip(*rows, strict=True)]
-            kinds = array("H", numbers or [self._number(())] * 366)
+            kinds = array("I", numbers or [self._number(())] * 366)
         marks = kinds if isinstance(kinds, bytes) else bytes(map(bool, kinds))
         return _YearPlan(kinds, Span(len(marks) - len(marks.lstrip(b"\0")), len(marks.rstrip(b"\0"))))
 
     def _number(self, present: tuple[int, ...]) -> int:
         """The number of the kind of day on which just these groups and exclusions are present."""
-        number = self._numbers.get(present)
+        number = self._number_of_presence.get(present)
         if number is None:
             kind = self._work_out_kind(present)
             hopeless = not kind.fires and not (self._has_periods and kind.allowed)
-            number = 0 if hopeless else self._numbers.setdefault(kind, next(self._counter))
+            number = 0 if hopeless else self._number_of_kind.setdefault(kind, next(self._counter))
             self.kinds.setdefault(number, kind)
-            self._numbers[present] = number
+            self._number_of_presence[present] = number
         return number
 
     def _work_out_kind(self, present: tuple[int, ...]) -> DayKind:
