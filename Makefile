@@ -33,7 +33,7 @@ test: $(READY) ## Run the tests (a few minutes)
 	$(BIN)/pytest -n auto --dist loadgroup -m "not slow" --cov --cov-report=term
 
 test-all: $(READY) ## Run all tests: every zone and clock change, long fuzzing
-	$(BIN)/pytest -n auto --dist loadgroup --hypothesis-profile=thorough
+	$(BIN)/pytest -n auto --dist loadgroup --hypothesis-profile=thorough --timeout=3600
 	$(BIN)/python tests/fuzz/fuzz_parser.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 -verbosity=0 -print_final_stats=1
 
 check: $(READY) ## Check format, lint, types and the import contracts

@@ -90,6 +90,19 @@ def a_calendar(random: Random, hours: Sequence[int], seconds: bool) -> tuple[Cal
     return Calendar(**texts, gap=gap, fold=fold), PlainCalendar(**sets, gap=resolved_gap, fold=resolved_fold)
 
 
+def an_exclusion(random: Random, hours: Sequence[int], seconds: bool) -> tuple[Calendar, PlainCalendar]:
+    """A calendar to leave out: of any kind, or whole hours on some weekdays, which leaves a coarse grid."""
+    if random.random() < 0.5:
+        return a_calendar(random, hours, seconds)
+    text, chosen = a_field(random, "hour", hours)
+    weekday_text, weekdays = random.choice([("*", frozenset(range(7))), a_field(random, "day_of_week")])
+    whole = {name: frozenset(values) for name, values in RANGES.items()}
+    return (
+        Calendar(second="*", minute="*", hour=text, day_of_week=weekday_text),
+        PlainCalendar(**whole | {"hour": chosen, "day_of_week": weekdays}, gap="skip", fold="both"),
+    )
+
+
 def a_spec(
     random: Random, zone: str, window: tuple[int, int], hours: Sequence[int], seconds: bool
 ) -> tuple[Spec, PlainSpec]:
@@ -97,11 +110,11 @@ def a_spec(
     start, end = window
     grid = 1 if seconds else 60
     calendars = [a_calendar(random, hours, seconds) for _ in range(random.choice([0, 1, 1, 2, 3]))]
-    exclude = [a_calendar(random, hours, seconds) for _ in range(random.choice([0, 0, 0, 1, 2]))]
+    exclude = [an_exclusion(random, hours, seconds) for _ in range(random.choice([0, 0, 1, 2, 3]))]
     periods = []
     for _ in range(random.choice([0, 0, 1, 2]) if calendars else 1):
         every = random.choice([1, 2, 7, 60, 90, 100, 420, 1440, 2881]) * 60
-        periods.append((every, random.randrange(0, every, grid)))
+        periods.append((every, random.choice([0, random.randrange(0, every, grid)])))
     one_offs = [random.randrange(start, end, grid) for _ in range(random.choice([0, 0, 0, 2]))]
     first = random.randrange(start, end) if random.random() < 0.2 else None
     last = random.randrange(first or start, end) if random.random() < 0.2 else None

@@ -10,6 +10,6 @@ settings.register_profile(
     "quick", max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile(
-    "thorough", max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "thorough", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("quick")

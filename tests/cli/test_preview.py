@@ -122,6 +122,16 @@ def test_without_a_start_it_begins_now() -> None:
         (["--calendar", '{"hours": "1"}'], "--calendar takes the keys second, minute, hour"),
         (["--exclude", '{"hour": true}'], "--exclude key 'hour' takes text"),
         (["--cron", "* * * * *", "--from", "yesterday"], "--from takes an RFC 3339 moment"),
+        (["--cron", "* * * * *", "--from", "9999-12-31T23:59:59Z"], "--from takes a moment of the years 1970-2199"),
+        (
+            ["--cron", "* * * * *", "--from", "0001-01-01T00:00:00+14:00"],
+            "--from takes a moment of the years 1970-2199",
+        ),
+        (["--calendar", "[" * 100_000], "--calendar takes a JSON object"),
+        (
+            ["--cron", "0 0 L * *", "--dialect", "temporal"],
+            "cron field 'day_of_month' takes 1-31, lists, ranges or steps",
+        ),
         (["--cron", "* * * * *", "--count", "0"], "count takes 1-10000, got 0"),
         (["--cron", "* * * * *", "--count", "many"], "invalid int value: 'many'"),
         (["--cron", "* * * * *", "--gap", "jump"], "gap takes 'auto', 'shift', 'skip'"),
@@ -141,6 +151,19 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     command = f"{FOLIOT} preview --cron '* * * * * *' --count 10000 | head -n 1"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ("Every second (UTC)\n", "")
+
+
+def test_a_long_list_of_skipped_times_is_cut_for_people() -> None:
+    lost = ("--cron", "* * * * *", "--timezone", "Pacific/Apia", "--from", "2011-12-30T09:59:00Z", "--count", "5")
+    assert "skipped: 1430 more\n" in run(*lost).stdout
+    assert len(shown(*lost)["skipped"]) == 1440
+
+
+@pytest.mark.parametrize("output", [">&-", ">/dev/full"])
+def test_an_answer_that_cannot_be_written_is_no_traceback(output: str) -> None:
+    command = f"{FOLIOT} preview --cron '0 9 * * *' {output}"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "Traceback" not in result.stderr
 
 
 def test_it_starts_without_web_database_or_temporal_libraries() -> None:

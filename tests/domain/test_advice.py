@@ -1,3 +1,5 @@
+from datetime import datetime
+
 import pytest
 
 from foliot import Calendar, Spec
@@ -17,7 +19,8 @@ def test_an_ordinary_spec_has_no_warnings() -> None:
 
 
 @pytest.mark.parametrize(
-    "cron", ["*/7 * * * *", "*/45 * * * *", "0 */5 * * *", "0 0 */2 * *", "0 0 * */5 *", "0 0 * * */2"]
+    "cron",
+    ["*/7 * * * *", "0-59/7 * * * *", "*/45 * * * *", "0 */5 * * *", "0 0 */2 * *", "0 0 * */5 *", "0 0 * * */2"],
 )
 def test_a_step_that_does_not_divide_its_range_is_warned_about(cron: str) -> None:
     assert len(messages(Spec(cron=(cron,)), "uneven_step")) == 1
@@ -43,6 +46,7 @@ def test_a_spec_rarer_than_yearly_is_warned_about() -> None:
     (message,) = messages(Spec(cron=("0 0 29 2 *",)), "rare")
     assert "next 2028-02-29 00:00, then 2032-02-29 00:00" in message
     assert messages(Spec(cron=("0 0 1 1 *",)), "rare") == []
+    assert messages(Spec(cron=("0 9 * * *",), start_at=datetime(2029, 1, 1)), "rare") == []
 
 
 def test_a_spec_without_a_future_is_warned_about() -> None:

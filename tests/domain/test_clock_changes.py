@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from foliot import Spec
+from foliot import Calendar, Spec
 from foliot.domain.clock_changes import Effect, clock_changes, effect_on
 from tests.builders import at, said
 from tests.domain.dst_cases import DST_CASES, DstCase
@@ -57,16 +57,30 @@ class TestEffects:
         assert effect_on(almanac, at("2026-10-25T00:30:00Z")) is None
 
     def test_changes_are_listed_with_the_wall_clock_times_they_touch(self) -> None:
-        almanac = Spec(cron=("30 2 * * *",), timezone="Europe/Berlin", gap="skip").compile().almanac
-        changes = clock_changes(almanac, at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"))
+        times = Spec(cron=("30 2 * * *",), timezone="Europe/Berlin", gap="skip").compile()
+        changes = clock_changes(times, at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"))
         assert [(change.effect, said(change.wall_seconds)) for change in changes] == [
             (Effect.SKIPPED, ["2026-03-29T02:30:00Z"]),
             (Effect.FIRST, ["2026-10-25T02:30:00Z"]),
         ]
 
     def test_times_that_no_change_touches_have_no_changes(self) -> None:
-        almanac = Spec(cron=("0 9 * * *",), timezone="Europe/Berlin").compile().almanac
-        assert clock_changes(almanac, at("2026-01-01T00:00:00Z"), at("2030-01-01T00:00:00Z")) == []
+        times = Spec(cron=("0 9 * * *",), timezone="Europe/Berlin").compile()
+        assert clock_changes(times, at("2026-01-01T00:00:00Z"), at("2030-01-01T00:00:00Z")) == []
+
+    def test_times_that_are_excluded_or_out_of_bounds_are_not_touched(self) -> None:
+        year = (at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"))
+        for gap in ("shift", "skip"):
+            berlin = {"cron": ("30 2 * * *",), "timezone": "Europe/Berlin", "gap": gap}
+            excluded = Spec(**berlin, exclude=(Calendar(month="3,10"),)).compile()  # type: ignore[arg-type]
+            assert clock_changes(excluded, *year) == []
+            over = Spec(**berlin, end_at=datetime(2026, 3, 1)).compile()  # type: ignore[arg-type]
+            assert clock_changes(over, *year) == []
+
+    def test_an_interval_that_meets_a_silenced_time_is_not_taken_for_it(self) -> None:
+        almanac = Spec(cron=("30 2 * * *", "@every 30m"), timezone="Europe/Berlin").compile().almanac
+        assert effect_on(almanac, at("2026-10-25T00:30:00Z")) is Effect.FIRST
+        assert effect_on(almanac, at("2026-10-25T01:30:00Z")) is None
 
 
 def test_the_day_after_the_change_is_as_ever() -> None:

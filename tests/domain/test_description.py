@@ -41,6 +41,7 @@ from foliot import Calendar, Interval, Spec
         ("*/30 */20 9,11 * * *", "Every 30 seconds of minutes 0, 20 and 40 of hours 9 and 11"),
         ("0 0 9 * * * 2026,2028-2030", "At 09:00 in 2026 and 2028 to 2030"),
         ("@every 90m", "Every 1 h 30 min"),
+        ("@EVERY 5401s", "Every 1 h 30 min 1 s"),
         ("@every 90m/5m", "Every 1 h 30 min, shifted by 5 min"),
     ],
 )
@@ -74,6 +75,11 @@ def test_many_one_offs_are_counted() -> None:
 def test_jitter_around_is_said_so() -> None:
     spec = Spec(cron=("0 9 * * *",), jitter=timedelta(milliseconds=500), jitter_mode="around")
     assert spec.describe() == "At 09:00 every day, moved by up to 500 ms either way (UTC)"
+
+
+def test_a_chosen_rule_for_clock_changes_is_said() -> None:
+    spec = Spec(cron=("0 2 * * *",), gap="skip", fold="both", jitter=timedelta(microseconds=1500))
+    assert spec.describe() == "At 02:00 every day, with gap=skip and fold=both, delayed by up to 1500 µs (UTC)"
 
 
 def test_a_manual_spec_says_so() -> None:

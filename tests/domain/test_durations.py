@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from foliot import Invalid
-from foliot.domain.durations import parse_duration, say_duration, whole_seconds
+from foliot.domain.durations import parse_duration, say_duration, say_roughly, whole_seconds
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,11 @@ def test_a_fraction_of_a_second_is_refused_where_whole_seconds_are_wanted() -> N
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0, "0 s"), (59, "59 s"), (60, "1 min"), (5400, "1 h 30 min"), (90_061, "1 d 1 h"), (86_400, "1 d")],
+    [(0, "0 s"), (59, "59 s"), (60, "1 min"), (5401, "1 h 30 min 1 s"), (90_061, "1 d 1 h 1 min 1 s"), (86_400, "1 d")],
 )
-def test_a_duration_is_said_in_its_two_largest_units(seconds: int, said: str) -> None:
+def test_a_duration_is_said_exactly(seconds: int, said: str) -> None:
     assert say_duration(seconds) == said
+
+
+def test_a_distance_is_said_in_its_two_largest_units() -> None:
+    assert (say_roughly(90_061), say_roughly(0)) == ("1 d 1 h", "0 s")

@@ -1,4 +1,6 @@
+import copy
 import json
+import pickle
 from datetime import UTC, date, datetime, timedelta
 from random import Random
 from typing import Any, cast
@@ -63,6 +65,13 @@ class TestCalendars:
             "2026-03-30T00:30:00Z",
         ]
 
+    def test_a_time_excluded_on_the_wall_may_be_shifted_to_one_that_is_not(self) -> None:
+        berlin = Spec(cron=("30 2 * * *",), exclude=(Calendar(hour="2"),), timezone="Europe/Berlin")
+        assert named(berlin, "2025-01-01T00:00:00Z", "2027-01-01T00:00:00Z") == [
+            "2025-03-30T01:00:00Z",
+            "2026-03-29T01:00:00Z",
+        ]
+
     def test_a_calendar_may_have_its_own_rule_for_clock_changes(self) -> None:
         spec = Spec(calendars=(Calendar(hour="2", minute="30", gap="skip"),), gap="shift", timezone="Europe/Berlin")
         assert named(spec, "2026-03-28T12:00:00Z", "2026-03-30T12:00:00Z") == ["2026-03-30T00:30:00Z"]
@@ -87,6 +96,22 @@ class TestIntervals:
         """Truncating division loses it: 60 years, 57 years into them, is due in 2026."""
         spec = Spec(intervals=(Interval(timedelta(days=60 * 365), timedelta(days=57 * 365)),))
         assert spec.compile().next_after(YEAR_2026[0]) == at("2026-12-18T00:00:00Z")
+
+    def test_exclusions_on_some_days_are_kept_apart_from_those_on_others(self) -> None:
+        """Two exclusions, and a day that leaves only midnight: such kinds of day were once mixed up."""
+        only_midnight_at_weekends = (Calendar(hour="1-23", day_of_week="SAT,SUN"), Calendar(minute="1-59"))
+        times = Spec(intervals=(Interval(timedelta(minutes=15)),), exclude=only_midnight_at_weekends).compile()
+        saturday = at("2026-11-14T00:00:00Z")
+        days = [times.count_between(saturday + day * 86_400, saturday + (day + 1) * 86_400 - 1) for day in range(3)]
+        assert days == [1, 1, 24]
+
+    def test_an_interval_of_its_own_phase_each_day_may_be_joined_by_one_offs_on_every_day(self) -> None:
+        one_offs = tuple(datetime(2026, 1, 1, 12, 0, 1, tzinfo=UTC) + timedelta(days=day) for day in range(400))
+        times = Spec(intervals=(Interval(timedelta(seconds=99_991)),), at=one_offs).compile()
+        start, end = at("2026-01-01T00:00:00Z"), at("2027-02-05T00:00:00Z")
+        by_hand = {instant for instant in range(start, end + 1) if instant % 99_991 == 0}
+        by_hand |= {int(moment.timestamp()) for moment in one_offs}
+        assert times.count_between(start, end) == len([instant for instant in by_hand if start <= instant <= end])
 
     def test_clock_changes_do_not_touch_intervals(self) -> None:
         spec = Spec(intervals=(Interval(timedelta(hours=1)),), timezone="Europe/Berlin")
@@ -113,6 +138,18 @@ class TestBounds:
     def test_bounds_without_a_zone_are_on_the_wall_of_the_spec(self) -> None:
         spec = Spec(cron=("0 * * * *",), start_at=datetime(2026, 5, 1, 9), timezone="Europe/Berlin")
         assert spec.compile().next_after(YEAR_2026[0]) == at("2026-05-01T07:00:00Z")
+
+    def test_the_ends_of_python_s_time_are_no_bounds(self) -> None:
+        for zone in ("UTC", "America/New_York", "Europe/Berlin"):
+            for first, last in ((datetime.min, datetime.max), (datetime.min.replace(tzinfo=UTC), None)):
+                spec = Spec(cron=("0 9 * * *",), start_at=first, end_at=last, timezone=zone)
+                assert spec.canonical() == Spec(cron=("0 9 * * *",), timezone=zone).canonical()
+                assert spec.describe() == Spec(cron=("0 9 * * *",), timezone=zone).describe()
+
+    @pytest.mark.parametrize("bound", [{"start_at": datetime(2200, 1, 1)}, {"end_at": datetime(1960, 1, 1)}])
+    def test_bounds_that_leave_nothing_of_our_years_are_refused(self, bound: dict[str, Any]) -> None:
+        with pytest.raises(Invalid, match="leave nothing of the years 1970-2199"):
+            Spec(cron=("0 9 * * *",), **bound).compile()
 
     def test_an_end_before_the_start_is_refused(self) -> None:
         with pytest.raises(Invalid, match="end_at must not be before start_at"):
@@ -187,6 +224,13 @@ class TestRefusals:
             ({"cron": "* * * * *", "jitter_mode": "before"}, "jitter_mode takes"),
             ({"cron": "* * * * *", "jitter": timedelta(-1)}, "jitter takes"),
             ({"cron": (5,)}, "cron takes str values, got 5"),
+            ({"cron": 5}, "cron takes str values, got 5"),
+            ({"cron": None}, "cron takes str values, got None"),
+            ({"cron": "* * * * *", "exclude": None}, "exclude takes Calendar values, got None"),
+            ({"cron": "* * * * *", "exclude": Calendar(gap="jump")}, "gap takes"),
+            ({"cron": "* * * * *", "timezone": []}, "timezone takes an IANA name"),
+            ({"cron": "0 0 * * fr\u0131#2"}, "cron field 'day_of_week' takes"),
+            ({"intervals": Interval(timedelta.max)}, "takes whole seconds"),
             ({"cron": "* * * * *", "timezone": 5}, "timezone takes an IANA name"),
             ({"calendars": ({"hour": 5},)}, "calendars takes Calendar values"),
             ({"calendars": Calendar(hour="25")}, "calendar field 'hour' takes 0-23"),
@@ -302,9 +346,24 @@ class TestCanonicalForm:
             Spec(cron=("* * * * *",)).canonical() | {"calendars": [{"hour": "9"}]},
             Spec(cron=("* * * * *",)).canonical() | {"calendars": [{"hour": []}]},
             Spec(cron=("* * * * *",)).canonical() | {"calendars": [{"hours": [{"start": 1, "end": 1}]}]},
+            Spec(cron=("* * * * *",)).canonical() | {"calendars": [{"hour": [{"start": "L", "end": 5}]}]},
+            Spec(cron=("* * * * *",)).canonical() | {"calendars": [{"hour": [{"start": 10**5000, "end": 5}]}]},
             Spec(cron=("* * * * *",)).canonical() | {"at": [5]},
+            Spec(cron=("* * * * *",)).canonical() | {"intervals": [{"every": 1e300, "offset": 0}]},
+            Spec(cron=("* * * * *",)).canonical() | {"jitter_us": 10**40},
+            Spec(cron=("* * * * *",)).canonical() | {"color": "red"},
+            "[" * 200_000,
         ],
     )
     def test_anything_else_is_refused(self, form: Any) -> None:
-        with pytest.raises(Invalid):
+        with pytest.raises(Invalid) as refusal:
             Spec.from_canonical(form)
+        assert len(str(refusal.value)) < 1000
+
+
+def test_a_spec_is_a_value() -> None:
+    spec = Spec(cron=("0 9 * * MON-FRI",), exclude=(Calendar(month="8"),), timezone="Europe/Berlin")
+    times = spec.compile()
+    assert pickle.loads(pickle.dumps(spec)) == copy.deepcopy(spec) == spec
+    assert len({spec, copy.copy(spec)}) == 1
+    assert pickle.loads(pickle.dumps(times)).next_after(YEAR_2026[0]) == times.next_after(YEAR_2026[0])

@@ -14,11 +14,13 @@ def main() -> None:
     preview.add_command(commands)
     arguments = parser.parse_args()
     try:
-        arguments.run(arguments)
-        sys.stdout.flush()
+        print(arguments.run(arguments), flush=True)
     except Invalid as refusal:
         print(f"foliot: {refusal}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
         # The reader, `head` perhaps, has seen enough. Nothing more is to be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        print(f"foliot: cannot write the answer: {error.strerror}", file=sys.stderr)
+        os._exit(1)  # A plain exit would try to write it once more, and fail with a traceback.

@@ -8,17 +8,18 @@ from typing import Any
 from foliot.cli import clock
 from foliot.domain.calendar import Calendar, Fold, Gap
 from foliot.domain.cron import read_every
-from foliot.domain.durations import say_duration
+from foliot.domain.durations import say_roughly
 from foliot.domain.errors import Invalid
-from foliot.domain.fields import KINDS, Dialect
+from foliot.domain.fields import FIRST_YEAR, KINDS, LAST_YEAR, Dialect, quoted
 from foliot.domain.spec import Interval, Spec
-from foliot.domain.zones import tzdata_version
+from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, tzdata_version
 from foliot.services.preview import PlannedTime, Preview, preview
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CALENDAR_KEYS = (*(kind.name for kind in KINDS), "gap", "fold")
 
 
+_MOST_SKIPPED_LISTED = 10
 _EXAMPLES = """\
 examples:
   foliot preview --cron '0 9 * * MON-FRI' --timezone Europe/Berlin
@@ -40,7 +41,12 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     option("--calendar", action="append", default=[], metavar="JSON", help='a calendar: \'{"hour": "9-17"}\'')
     option("--exclude", action="append", default=[], metavar="JSON", help="a calendar to leave out")
     option("--timezone", metavar="ZONE", help="an IANA name, such as Europe/Berlin (default: UTC)")
-    option("--from", dest="since", metavar="T", help="show times after this moment, RFC 3339 (default: now)")
+    option(
+        "--from",
+        dest="since",
+        metavar="T",
+        help="show times after this moment, RFC 3339, UTC if it has no offset (default: now)",
+    )
     option("--count", type=int, default=10, metavar="N", help="how many times to show (default: 10)")
     option("--gap", default=Gap.AUTO, help="a wall-clock time that a clock change skips: auto, shift or skip")
     option("--fold", default=Fold.AUTO, help="a repeated one: auto, first, second or both")
@@ -49,7 +55,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.set_defaults(run=_run)
 
 
-def _run(arguments: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> str:
     spec = Spec(
         cron=tuple(arguments.cron),
         intervals=tuple(Interval(*read_every(text)) for text in arguments.every),
@@ -62,19 +68,19 @@ def _run(arguments: argparse.Namespace) -> None:
     )
     start = clock.now() if arguments.since is None else _instant("--from", arguments.since)
     shown = preview(spec, start, arguments.count)
-    print(json.dumps(_as_json(shown), indent=2) if arguments.json else _as_text(shown, start))
+    return json.dumps(_as_json(shown), indent=2) if arguments.json else _as_text(shown, start)
 
 
 def _calendar(option: str, text: str) -> Calendar:
     try:
         fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Invalid(f'{option} takes a JSON object such as \'{{"hour": "9-17"}}\', got {text!r}: {error}') from None
+    except (ValueError, RecursionError):
+        fields = None
     if not isinstance(fields, dict):
         raise Invalid(f'{option} takes a JSON object such as \'{{"hour": "9-17"}}\', got {text!r}')
     for key, value in fields.items():
         if key not in _CALENDAR_KEYS:
-            raise Invalid(f"{option} takes the keys {', '.join(_CALENDAR_KEYS)}, got {key!r} in {text!r}")
+            raise Invalid(f"{option} takes the keys {', '.join(_CALENDAR_KEYS)}, got {key!r} in {quoted(text)}")
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise Invalid(f'{option} key {key!r} takes text such as "9-17", got {json.dumps(value)} in {text!r}')
     return Calendar(**{key: str(value) for key, value in fields.items()})
@@ -83,9 +89,12 @@ def _calendar(option: str, text: str) -> Calendar:
 def _instant(option: str, text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
-        return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(seconds=1)
-    except (ValueError, OverflowError):
-        raise Invalid(f"{option} takes an RFC 3339 moment such as 2026-10-24T12:00:00Z, got {text!r}") from None
+    except ValueError:
+        raise Invalid(f"{option} takes an RFC 3339 moment such as 2026-10-24T12:00:00Z, got {quoted(text)}") from None
+    instant = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(seconds=1)
+    if not FIRST_INSTANT <= instant <= LAST_INSTANT:
+        raise Invalid(f"{option} takes a moment of the years {FIRST_YEAR}-{LAST_YEAR}, got {quoted(text)}")
+    return instant
 
 
 def _utc(instant: int) -> datetime:
@@ -117,7 +126,10 @@ def _as_text(shown: Preview, start: int) -> str:
     lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if not shown.times:
         lines.append("(no more times)")
-    lines += [f"skipped: {_utc(second):%Y-%m-%d %H:%M:%S} does not exist" for second in shown.skipped]
+    skipped = [f"skipped: {_utc(second):%Y-%m-%d %H:%M:%S} does not exist" for second in shown.skipped]
+    lines += skipped[:_MOST_SKIPPED_LISTED]
+    if len(skipped) > _MOST_SKIPPED_LISTED:
+        lines.append(f"skipped: {len(skipped) - _MOST_SKIPPED_LISTED} more")
     lines += [f"warning: {warning.message} [{warning.code}]" for warning in shown.warnings]
     return "\n".join(lines)
 
@@ -126,6 +138,6 @@ def _row(time: PlannedTime, start: int) -> tuple[str, str, str, str]:
     return (
         f"{_utc(time.nominal_at + time.offset):%a %Y-%m-%d %H:%M:%S} {_local(time)[19:]}",
         f"{_utc(time.nominal_at):%Y-%m-%d %H:%M:%SZ}",
-        f"in {say_duration(time.nominal_at - start)}",
+        f"in {say_roughly(time.nominal_at - start)}",
         str(time.dst or ""),
     )

@@ -13,7 +13,7 @@ from foliot.domain.durations import DAY, say_duration
 from foliot.domain.fields import DAY_OF_MONTH, DAY_OF_WEEK, YEAR, Field
 from foliot.domain.plan import Plan
 from foliot.domain.times import Times
-from foliot.domain.zones import Zone, deprecated_alias_of, is_fixed_offset
+from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Zone, deprecated_alias_of, is_fixed_offset
 
 _YEAR = 366 * DAY
 _TWO_YEARS = 731 * DAY
@@ -38,10 +38,11 @@ class SpecWarning(NamedTuple):
 
 def warnings_about(plan: Plan, times: Times, now: int) -> list[SpecWarning]:
     """All that is odd about the spec, seen from `now`."""
+    now = min(max(now, FIRST_INSTANT), LAST_INSTANT)
     found = [warning for reading in plan.readings for warning in _about_reading(reading)]
     if not plan.manual:
         found += _about_rarity(plan, times, now)
-    found += _about_clock_changes(plan.zone, clock_changes(times.almanac, now, now + _TWO_YEARS))
+    found += _about_clock_changes(plan.zone, clock_changes(times, now, now + _TWO_YEARS))
     found += _about_zone(plan.zone)
     return list(dict.fromkeys(found))
 
@@ -62,7 +63,7 @@ def _about_reading(reading: Reading) -> Iterator[SpecWarning]:
         )
 
 
-_STEP = re.compile(r"(\*|\d+)/(\d+)", re.ASCII)
+_STEP = re.compile(r"(\*|\d+)(?:-(\d+))?/(\d+)", re.ASCII)
 
 
 def _about_steps(field: Field, text: str) -> Iterator[SpecWarning]:
@@ -72,9 +73,9 @@ def _about_steps(field: Field, text: str) -> Iterator[SpecWarning]:
     cycle = high - field.kind.low + 1
     for item in field.text.split(","):
         match = _STEP.fullmatch(item)
-        if not match or int(match[2]) == 1:
+        if not match or int(match[3]) == 1 or (match[2] and int(match[2]) < high):
             continue
-        step = int(match[2])
+        step = int(match[3])
         first = field.kind.low if match[1] == "*" else int(match[1])
         last = first + (high - first) // step * step
         if cycle % step or first - field.kind.low >= step or field.kind is DAY_OF_MONTH:
@@ -92,11 +93,9 @@ def _about_rarity(plan: Plan, times: Times, now: int) -> Iterator[SpecWarning]:
         yield SpecWarning(WarningCode.EXHAUSTED, f"It names no moment after {say_moment(now, plan.zone)}.")
         return
     following = times.next_after(coming)
-    if coming - now > _YEAR or (following is not None and following - coming > _YEAR):
-        then = f", then {say_moment(following, plan.zone)}" if following is not None else ""
-        yield SpecWarning(
-            WarningCode.RARE, f"It fires less than once a year: next {say_moment(coming, plan.zone)}{then}."
-        )
+    if following is not None and following - coming > _YEAR:
+        next_two = f"next {say_moment(coming, plan.zone)}, then {say_moment(following, plan.zone)}"
+        yield SpecWarning(WarningCode.RARE, f"It fires less than once a year: {next_two}.")
 
 
 _WHAT_HAPPENS = {

@@ -93,6 +93,12 @@ class Almanac:
                 allowed &= ~group.marks(self.grain)
         return allowed
 
+    def may_skip(self, instant: int, wall: int) -> bool:
+        """Whether a wall-clock second in the gap that ends at the instant is one that would have fired."""
+        shown = Span(wall, wall + self.grain)
+        excluded = any(group.marks_on_wall(shown, self.grain) for group in self._exclusions)
+        return self.first <= instant <= self.last and not excluded
+
     def surely_fires_after(self, instant: int) -> bool:
         """Proves cheaply, where it can, that an instant follows this one: on a plain day a calendar fires."""
         day = self._wall_days.next_live(instant // DAY + 2)

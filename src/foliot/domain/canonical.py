@@ -5,7 +5,7 @@ from typing import Any
 
 from foliot.domain.calendar import Calendar, WallTimes
 from foliot.domain.errors import Invalid
-from foliot.domain.fields import KINDS, FieldKind
+from foliot.domain.fields import KINDS, FieldKind, quoted
 
 Json = dict[str, Any]
 
@@ -52,14 +52,15 @@ def calendar_from_json(data: Mapping[str, Any], name: str) -> Calendar:
 
 def _field_text(kind: FieldKind, ranges: Any, name: str) -> str:
     try:
-        parts = [f"{one['start']}-{one['end']}/{one.get('step', 1)}" for one in ranges]
-    except (TypeError, KeyError, AttributeError) as error:
+        numbers = [(one["start"], one["end"], one.get("step", 1)) for one in ranges]
+    except (TypeError, KeyError, AttributeError):
+        numbers = []
+    if not numbers or not all(type(number) is int and number < 10**6 for one in numbers for number in one):
         raise Invalid(
             f"{name} field '{kind.name}' takes a list of ranges such as "
-            f'[{{"start": {kind.low}, "end": {kind.low}, "step": 1}}], got {ranges!r}'
-        ) from error
-    if not parts:
-        raise Invalid(f"{name} field '{kind.name}' takes at least one range of {kind.range}, got none")
+            f'[{{"start": {kind.low}, "end": {kind.low}, "step": 1}}], got {quoted(repr(ranges))}'
+        )
+    parts = [f"{start}-{end}/{step}" for start, end, step in numbers]
     whole = f"{kind.low}-{6 if kind.name == 'day_of_week' else kind.high}/1"
     return "*" if parts == [whole] else ",".join(_shortened(part) for part in parts)
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from foliot.domain.almanac import Almanac
 from foliot.domain.calendar import Fold, Gap
 from foliot.domain.fields import HOUR
+from foliot.domain.times import Times
 from foliot.domain.zones import Span
 
 
@@ -34,20 +35,28 @@ class ClockChange(NamedTuple):
     """The calendar fires in every hour and follows elapsed time: nothing is lost or doubled in real time."""
 
 
-def clock_changes(almanac: Almanac, start: int, end: int) -> list[ClockChange]:
-    """What the clock changes in [start, end) do to the calendars, in order of time."""
-    found = []
+def clock_changes(times: Times, start: int, end: int) -> list[ClockChange]:
+    """What the clock changes in [start, end) do to the calendars' times, in order of time.
+
+    A time that is excluded or out of bounds anyway is not touched.
+    """
+    almanac = times.almanac
     zone = almanac.zone
+    found = []
     for group in almanac.groups:
         steady = group.hour == HOUR.all and group.gap is Gap.SKIP and group.fold is Fold.BOTH
-        touched = [(gap.instant, _EFFECT_OF_GAP[group.gap], gap.wall) for gap in zone.gaps_within(start, end)]
+        for gap in zone.gaps_within(start, end):
+            seconds = group.seconds_on_wall(gap.wall, almanac.grain)
+            if group.gap is Gap.SHIFT:
+                touched = seconds if times.matches(gap.instant) else ()
+            else:
+                touched = tuple(second for second in seconds if almanac.may_skip(gap.instant, second))
+            found.append(ClockChange(gap.instant, _EFFECT_OF_GAP[group.gap], touched, steady))
         for span in zone.repeats_within(start, end):
             offset = zone.offset_at(span.start)
-            touched.append((span.start, _EFFECT_OF_FOLD[group.fold], Span(span.start + offset, span.end + offset)))
-        found += [
-            ClockChange(instant, effect, group.seconds_on_wall(wall, almanac.grain), steady)
-            for instant, effect, wall in touched
-        ]
+            seconds = group.seconds_on_wall(Span(span.start + offset, span.end + offset), almanac.grain)
+            touched = tuple(second for second in seconds if any(map(times.matches, zone.instants_of(second))))
+            found.append(ClockChange(span.start, _EFFECT_OF_FOLD[group.fold], touched, steady))
     return sorted(change for change in found if change.wall_seconds)
 
 
@@ -58,9 +67,13 @@ def effect_on(almanac: Almanac, instant: int) -> Effect | None:
         if any(group.gap is Gap.SHIFT and group.seconds_on_wall(gap.wall, almanac.grain) for group in almanac.groups):
             return Effect.SHIFTED
     shown = instant + zone.offset_at(instant)
-    if any(group.seconds_on_wall(Span(shown, shown + almanac.grain), almanac.grain) for group in almanac.groups):
-        if zone.is_repeat(instant):
-            return Effect.SECOND
-        if zone.will_repeat(instant):
-            return Effect.FIRST
+    folds = {
+        group.fold
+        for group in almanac.groups
+        if group.seconds_on_wall(Span(shown, shown + almanac.grain), almanac.grain)
+    }
+    if zone.is_repeat(instant) and folds & {Fold.SECOND, Fold.BOTH}:
+        return Effect.SECOND
+    if zone.will_repeat(instant) and folds & {Fold.FIRST, Fold.BOTH}:
+        return Effect.FIRST
     return None

@@ -72,7 +72,7 @@ def read_cron(text: str, dialect: Dialect = Dialect.CRON) -> CronText:
     if dialect is Dialect.TEMPORAL:
         body = body.partition("#")[0]
     expression = body[start:].strip()
-    if expression.startswith("@every"):
+    if expression.lower().startswith("@every"):
         return CronText(zone, _read_every(expression, text))
     if expression.startswith("@"):
         return CronText(zone, _read_fields(_expand_macro(expression, text), 0, text, dialect))
@@ -87,7 +87,7 @@ def read_every(text: str) -> Every:
 
 def _read_every(expression: str, text: str) -> Every:
     words = expression.split()
-    if len(words) != 2 or words[0] != "@every":
+    if len(words) != 2 or words[0].lower() != "@every":
         raise Invalid(
             f"cron macro '@every' takes one duration, such as '@every 90m' or '@every 90m/5m', got {quoted(text)}"
         )
@@ -103,6 +103,7 @@ def _expand_macro(expression: str, text: str) -> str:
     except KeyError:
         raise Invalid(
             f"cron macro takes one of {', '.join(MACROS)} or @every, got {quoted(expression)} in {quoted(text)}"
+            f" (character {text.index(expression) + 1})"
         ) from None
 
 

@@ -49,6 +49,9 @@ def describe(plan: Plan) -> str:
         text += f", from {say_moment(plan.first, plan.zone)}"
     if plan.last is not None:
         text += f", until {say_moment(plan.last, plan.zone)}"
+    rules = [f"{name}={rule}" for name, rule in (("gap", plan.gap), ("fold", plan.fold)) if rule != "auto"]
+    if rules:
+        text += f", with {' and '.join(rules)}"
     if plan.jitter:
         text += f", {_say_jitter(plan.jitter, plan.jitter_mode)}"
     return f"{text[0].upper()}{text[1:]} ({plan.zone.name})"
@@ -94,7 +97,9 @@ def _say_one_offs(at: tuple[int, ...], zone: Zone) -> str:
 
 
 def _say_jitter(jitter: int, mode: JitterMode) -> str:
-    span = say_duration(jitter // MICROSECONDS) if jitter >= MICROSECONDS else f"{jitter // 1000} ms"
+    span = f"{jitter} µs" if jitter % 1000 else f"{jitter // 1000} ms"
+    if jitter % MICROSECONDS == 0:
+        span = say_duration(jitter // MICROSECONDS)
     return f"delayed by up to {span}" if mode is JitterMode.AFTER else f"moved by up to {span} either way"
 
 

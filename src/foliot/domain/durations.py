@@ -41,10 +41,19 @@ def whole_seconds(duration: timedelta, name: str) -> int:
 
 
 def say_duration(seconds: int) -> str:
-    """`1 h 30 min`: at most the two largest units that are not zero."""
+    """`1 h 30 min 1 s`: exactly."""
+    return " ".join(_said_units(seconds)) or "0 s"
+
+
+def say_roughly(seconds: int) -> str:
+    """`1 d 13 h`: the two largest units."""
+    return " ".join(_said_units(seconds)[:2]) or "0 s"
+
+
+def _said_units(seconds: int) -> list[str]:
     parts = []
     for unit, size in (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", SECOND)):
         count, seconds = divmod(seconds, size)
         if count:
             parts.append(f"{count} {unit}")
-    return " ".join(parts[:2]) or "0 s"
+    return parts

@@ -168,7 +168,7 @@ def parse_field(kind: FieldKind, text: str, source: Source, dialect: Dialect = D
 def _parse_item(kind: FieldKind, item: str, dialect: Dialect) -> int | SpecialDay:
     if item == "?" and kind in (DAY_OF_MONTH, DAY_OF_WEEK) and dialect is Dialect.CRON:
         return kind.all
-    if dialect is Dialect.CRON and (special := _parse_special(kind, item.upper())) is not None:
+    if dialect is Dialect.CRON and item.isascii() and (special := _parse_special(kind, item.upper())) is not None:
         return special
     return _parse_range(kind, item, dialect)
 
@@ -179,7 +179,7 @@ _RANGE = re.compile(r"(\*|[^-/*]+)(?:-([^-/*]+))?(?:/([^-/*]*))?")
 def _parse_range(kind: FieldKind, item: str, dialect: Dialect) -> int:
     match = _RANGE.fullmatch(item)
     if not match or (match[1] == "*" and match[2]) or len(item) > _LONGEST_ITEM:
-        raise _Wrong(_everything(kind))
+        raise _Wrong(_everything(kind, dialect))
     first, last, step_text = match.groups()
     step = _parse_step(step_text)
     if first == "*":
@@ -216,7 +216,7 @@ def _parse_value(kind: FieldKind, text: str, dialect: Dialect) -> int:
         for place, name in enumerate(kind.names):
             if name.startswith(text.lower()):
                 return kind.low + place
-    raise _Wrong(_everything(kind))
+    raise _Wrong(_everything(kind, dialect))
 
 
 def _bits(kind: FieldKind, low: int, high: int, step: int) -> int:
@@ -257,9 +257,9 @@ def _parse_special(kind: FieldKind, item: str) -> SpecialDay | None:
     return None
 
 
-def _everything(kind: FieldKind) -> str:
-    if kind is DAY_OF_MONTH:
+def _everything(kind: FieldKind, dialect: Dialect) -> str:
+    if dialect is Dialect.CRON and kind is DAY_OF_MONTH:
         return f"{kind.range}, lists, ranges, steps, L, L-3, LW or 15W"
-    if kind is DAY_OF_WEEK:
+    if dialect is Dialect.CRON and kind is DAY_OF_WEEK:
         return f"{kind.range}, lists, ranges, steps, 5L or 5#2"
     return f"{kind.range}, lists, ranges or steps"

@@ -23,6 +23,18 @@ from foliot.domain.times import Times
 from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Zone, load_zone
 from foliot.domain.zones import UTC as UTC_ZONE
 
+_CANONICAL_KEYS = (
+    "calendars",
+    "intervals",
+    "at",
+    "exclude",
+    "start_at",
+    "end_at",
+    "timezone",
+    "jitter_us",
+    "jitter_mode",
+    "manual",
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
 # Any moment of our years proves that a spec has one; most specs have one soon after this.
@@ -72,8 +84,8 @@ class Spec:
     def __post_init__(self) -> None:
         for name in ("cron", "calendars", "intervals", "at", "exclude"):
             given = getattr(self, name)
-            single = isinstance(given, str | Calendar | Interval | datetime)
-            object.__setattr__(self, name, (given,) if single else tuple(given))
+            several = isinstance(given, Iterable) and not isinstance(given, str)
+            object.__setattr__(self, name, tuple(given) if several else (given,))
 
     def compile(self) -> Times:
         """The instants, ready to be asked for; Invalid when the spec is wrong or names no moment at all."""
@@ -115,6 +127,8 @@ class Spec:
         """The spec of that canonical form, given as an object or as JSON text."""
         try:
             data = json.loads(form) if isinstance(form, str) else form
+            if unknown := set(data) - set(_CANONICAL_KEYS):
+                raise Invalid(f"a canonical spec takes {', '.join(_CANONICAL_KEYS)}, got {sorted(unknown)}")
             return cls(
                 calendars=tuple(calendar_from_json(one, "calendar") for one in data["calendars"]),
                 intervals=tuple(
@@ -132,13 +146,16 @@ class Spec:
             )
         except Invalid:
             raise
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             raise Invalid(
-                f"a canonical spec takes what Spec.canonical() gives, got {quoted(str(form))}: {error!r}"
+                f"a canonical spec takes what Spec.canonical() gives, with {', '.join(_CANONICAL_KEYS)}: "
+                f"{type(error).__name__} {quoted(str(error))}"
             ) from error
 
     def _plan(self) -> Plan:
         texts = [read_cron(text, _option(Dialect, "dialect", self.dialect)) for text in _all(str, "cron", self.cron)]
+        if not isinstance(self.timezone, str | None):
+            raise Invalid(f"timezone takes an IANA name such as 'Europe/Berlin', got {self.timezone!r}")
         zone = load_zone(_zone_name(self.timezone, texts))
         gap, fold = _option(Gap, "gap", self.gap), _option(Fold, "fold", self.fold)
         read = [(text.moments, gap, fold) for text in texts if isinstance(text.moments, Reading)]
@@ -146,26 +163,29 @@ class Spec:
             (read_calendar(calendar), *_own_rule(calendar, gap, fold))
             for calendar in _all(Calendar, "calendars", self.calendars)
         ]
-        excluded = tuple(
-            read_calendar(calendar, "exclude", unset="*") for calendar in _all(Calendar, "exclude", self.exclude)
-        )
-        first, last = _bounds(self.start_at, self.end_at, zone)
+        excluded = []
+        for calendar in _all(Calendar, "exclude", self.exclude):
+            _own_rule(calendar, gap, fold)  # An instant needs no rule for clock changes, but a wrong one is refused.
+            excluded.append(read_calendar(calendar, "exclude", unset="*"))
+        start, end = _bounds(self.start_at, self.end_at, zone)
         every = [text.moments for text in texts if isinstance(text.moments, Every)]
-        periods = [_period(Interval(*one), first) for one in every]
-        periods += [_period(interval, first) for interval in _all(Interval, "intervals", self.intervals)]
+        periods = [_period(Interval(*one), start) for one in every]
+        periods += [_period(interval, start) for interval in _all(Interval, "intervals", self.intervals)]
         plan = Plan(
             zone=zone,
             readings=tuple(reading for reading, _, _ in read),
             calendars=tuple(_distinct(reading.wall_times(gap, fold) for reading, gap, fold in read)),
-            excluded_readings=excluded,
+            excluded_readings=tuple(excluded),
             exclusions=tuple(_distinct(reading.wall_times(Gap.SKIP, Fold.BOTH) for reading in excluded)),
             periods=tuple(periods),
             at=tuple(sorted({_one_off(moment, zone) for moment in _all(datetime, "at", self.at)})),
-            first=first,
-            last=last,
+            first=start if start is None or start > FIRST_INSTANT else None,
+            last=end if end is None or end < LAST_INSTANT else None,
+            gap=gap,
+            fold=fold,
             jitter=_jitter(self.jitter),
             jitter_mode=_option(JitterMode, "jitter_mode", self.jitter_mode),
-            manual=self.manual,
+            manual=bool(self.manual),
         )
         _check_emptiness(plan)
         return plan
@@ -197,10 +217,7 @@ def _zone_name(timezone: str | None, texts: list[CronText]) -> str:
     if len(named) > 1:
         said = ", ".join(sorted(repr(name) if name else "none" for name in named))
         raise Invalid(f"a spec has one time zone, got {said}: give it once, as timezone, and drop the TZ= prefixes")
-    name = next((name for name in named if name is not None), UTC_ZONE)
-    if not isinstance(name, str):
-        raise Invalid(f"timezone takes an IANA name such as 'Europe/Berlin', got {name!r}")
-    return name
+    return next((name for name in named if name is not None), UTC_ZONE)
 
 
 def _own_rule(calendar: Calendar, gap: Gap, fold: Fold) -> tuple[Gap, Fold]:
@@ -214,6 +231,10 @@ def _bounds(start_at: datetime | None, end_at: datetime | None, zone: Zone) -> t
             raise Invalid(f"{name} takes a datetime, got {moment!r}")
     first = None if start_at is None else -(-_microseconds(start_at, zone) // 1_000_000)
     last = None if end_at is None else _microseconds(end_at, zone) // 1_000_000
+    if (first is not None and first > LAST_INSTANT) or (last is not None and last < FIRST_INSTANT):
+        raise Invalid(
+            f"start_at and end_at leave nothing of the years {FIRST_YEAR}-{LAST_YEAR}, got {start_at} and {end_at}"
+        )
     if first is not None and last is not None and first > last:
         raise Invalid(f"end_at must not be before start_at, got start_at {start_at} and end_at {end_at}")
     return first, last

@@ -39,7 +39,7 @@ def preview(spec: Spec, since: int, count: int) -> Preview:
     until = instants[-1] if instants else since
     gone = {
         second
-        for change in clock_changes(almanac, since, until + 1)
+        for change in clock_changes(times, since, until + 1)
         if change.effect is Effect.SKIPPED
         for second in change.wall_seconds
     }
