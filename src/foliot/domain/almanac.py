@@ -20,7 +20,7 @@ from foliot.domain.calendar import Fold, Gap, WallTimes
 from foliot.domain.days import Days
 from foliot.domain.durations import DAY, MINUTE
 from foliot.domain.marks import every_nth, seconds_of
-from foliot.domain.pages import NO_ROWS, PAGE_BITS, PAGE_DAYS, DayKey, Numbering, Page
+from foliot.domain.pages import NO_ROWS, PAGE_BITS, PAGE_DAYS, DayKey, Numbering, Page, RegularDay
 from foliot.domain.periods import Period, PeriodSearch
 from foliot.domain.wall_days import ClockGroup, WallDays, grouped
 from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Span, Zone
@@ -75,8 +75,8 @@ class Almanac:
         self._steps = DAY // self.grain
         self._wall_days = WallDays(self.groups, self._exclusions, bool(self._periods), self.grain)
         self._period_search = PeriodSearch(self._periods, zone, self.grain, self._allowed_on_any_day())
-        self._keys: dict[DayKey, DayKey] = {}
-        self._regular_days: dict[DayKey, Sequence[int]] = {}
+        self._keys: dict[RegularDay, RegularDay] = {}
+        self._regular_days: dict[RegularDay, Sequence[int]] = {}
 
     def _common_grain(self) -> int:
         """The coarsest grid that every fire lies on: marks need no finer one."""
@@ -99,8 +99,11 @@ class Almanac:
         excluded = any(group.marks_on_wall(shown, self.grain) for group in self._exclusions)
         return self.first <= instant <= self.last and not excluded
 
-    def surely_fires_after(self, instant: int) -> bool:
-        """Proves cheaply, where it can, that an instant follows this one: on a plain day a calendar fires."""
+    def surely_fires(self, instant: int) -> bool:
+        """Proves cheaply, where it can, that there is an instant: an interval that nothing excludes, or a calendar on a
+        plain day after this moment."""
+        if self._periods and not self._exclusions:
+            return any(period.next_from(self.first) <= self.last for period in self._periods)
         day = self._wall_days.next_live(instant // DAY + 2)
         if day is None or self._periods:
             return False

@@ -28,16 +28,20 @@ class DaySource(Protocol):
 class Numbering(dict[DayKey, int]):
     """Numbers the days of a page by what decides them; 0 is for days on which nothing can happen."""
 
-    def __init__(self, known: dict[DayKey, DayKey]) -> None:
+    def __init__(self, known: dict[RegularDay, RegularDay]) -> None:
         self._known = known
         """The keys of other pages, to be shared: most are the same."""
         self.keys_by_number: list[DayKey] = [NOT_KNOWN]
 
     def __missing__(self, key: DayKey) -> int:
-        hopeless = not isinstance(key, int) and key[1] == key[2] == 0
-        if not hopeless:
+        if isinstance(key, int):
+            self.keys_by_number.append(key)
+        elif key[1] == key[2] == 0:
+            self[key] = 0
+            return 0
+        else:
             self.keys_by_number.append(self._known.setdefault(key, key))
-        number = self[key] = 0 if hopeless else len(self.keys_by_number) - 1
+        number = self[key] = len(self.keys_by_number) - 1
         return number
 
 

@@ -94,7 +94,7 @@ class Spec:
         last = LAST_INSTANT if plan.last is None else plan.last
         almanac = Almanac(plan.zone, plan.calendars, plan.exclusions, plan.periods, plan.at, first, last)
         times = Times(almanac, plan.jitter, plan.jitter_mode)
-        if not plan.manual and not almanac.surely_fires_after(_SOME_TIME) and times.next_after(first - 1) is None:
+        if not plan.manual and not almanac.surely_fires(_SOME_TIME) and times.next_after(first - 1) is None:
             raise Invalid(_why_never(self, plan))
         return times
 
