@@ -167,10 +167,10 @@ class Almanac:
             if irregular:
                 keys = [day if day in irregular else key for day, key in zip(range(start, end), keys, strict=True)]
             rows[start - first : end - first] = bytes(map(numbering.__getitem__, keys))
-        return Page(bytes(rows), numbering.keys_by_number, self)
+        return Page(bytes(rows), tuple(numbering.keys_by_number), self)
 
     def empty_page(self) -> Page:
-        return Page(NO_ROWS, [], self)
+        return Page(NO_ROWS, (), self)
 
     def _stretches_of_days(self, first: int) -> list[tuple[Span, int]]:
         """The page's days within the bounds, in stretches of one offset each; a day has the offset of its beginning."""

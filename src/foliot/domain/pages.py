@@ -53,7 +53,7 @@ class Page:
 
     __slots__ = ("_keys", "_source", "_total", "beyond", "hops", "patterns", "rows")
 
-    def __init__(self, rows: bytes, keys: list[DayKey], source: DaySource) -> None:
+    def __init__(self, rows: bytes, keys: tuple[DayKey, ...], source: DaySource) -> None:
         self.rows, self.hops = _with_hops(rows)
         self.patterns: list[Sequence[int] | None] = [(), *[None] * (len(keys) - 1)]
         """By number, those already worked out."""
