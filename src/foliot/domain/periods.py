@@ -49,7 +49,7 @@ class PeriodSearch:
         self._periods = periods
         self._zone = zone
         steps = range(0, DAY, grain)
-        self._excludes = allowed + 1 != 1 << len(steps)
+        self._excludes = bool(periods) and allowed + 1 != 1 << len(steps)
         self._allowed = tuple(compress(steps, flags(allowed, len(steps)))) if self._excludes else ()
         """The wall-clock seconds that are left, when some are excluded every day."""
         self._classes: dict[int, Sequence[Period | _DayClass]] = {}
