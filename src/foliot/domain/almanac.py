@@ -17,7 +17,6 @@ from itertools import repeat
 from math import gcd
 
 from foliot.domain.calendar import Fold, Gap, WallTimes
-from foliot.domain.days import Days
 from foliot.domain.durations import DAY, MINUTE
 from foliot.domain.marks import every_nth, seconds_of
 from foliot.domain.pages import NO_ROWS, PAGE_BITS, PAGE_DAYS, DayKey, Numbering, Page, RegularDay
@@ -36,11 +35,11 @@ class Almanac:
         "_at",
         "_exclusions",
         "_keys",
-        "_lone",
         "_on_grid",
         "_period_search",
         "_periods",
         "_regular_days",
+        "_shifting",
         "_steps",
         "_wall_days",
         "first",
@@ -68,13 +67,13 @@ class Almanac:
         self._exclusions = grouped(exclusions)
         self._periods = tuple(periods)
         self._at = tuple(sorted(set(at)))
-        self._lone: tuple[int, ...] | None = None
+        self._shifting: tuple[ClockGroup, ...] | None = None
         # A single interval by itself needs no grid, and is on none: its days are ranges.
         self._on_grid = bool(self.groups or self._exclusions or len(self._periods) != 1)
         self.grain = self._common_grain()
         self._steps = DAY // self.grain
         self._wall_days = WallDays(self.groups, self._exclusions, bool(self._periods), self.grain)
-        self._period_search = PeriodSearch(self._periods, zone, self.grain, self._allowed_on_any_day())
+        self._period_search = PeriodSearch(self._periods, zone, self.grain, self._wall_days.allowed_on_some_day)
         self._keys: dict[RegularDay, RegularDay] = {}
         self._regular_days: dict[RegularDay, Sequence[int]] = {}
 
@@ -84,14 +83,6 @@ class Almanac:
         if self._on_grid:
             grain = gcd(grain, *(number for period in self._periods for number in period), *self._at)
         return grain if grain % MINUTE == 0 else gcd(grain, MINUTE)
-
-    def _allowed_on_any_day(self) -> int:
-        """The times of day that are not excluded on every day alike."""
-        allowed = (1 << self._steps) - 1
-        for group in self._exclusions:
-            if Days() in group.days:
-                allowed &= ~group.marks(self.grain)
-        return allowed
 
     def may_skip(self, instant: int, wall: int) -> bool:
         """Whether a wall-clock second in the gap that ends at the instant is one that would have fired."""
@@ -119,35 +110,45 @@ class Almanac:
             instant = self._period_search.next_from(max(first << PAGE_BITS, day - 1) * DAY, self.last)
             days.append(None if instant is None else instant // DAY + 1)
         pages = [max(first, day - 1 >> PAGE_BITS) for day in days if day is not None]
-        lone = self._lone_instants()
-        place = bisect_left(lone, (first << PAGE_BITS) * DAY)
-        if place < len(lone):
-            pages.append(lone[place] // DAY >> PAGE_BITS)
+        lone = self._next_lone_instant((first << PAGE_BITS) * DAY)
+        if lone is not None:
+            pages.append(lone // DAY >> PAGE_BITS)
         return min(pages) if pages and min(pages) <= self.last // DAY >> PAGE_BITS else None
 
-    def _lone_instants(self) -> tuple[int, ...]:
-        """Instants that may be named though their wall-clock days look empty.
+    def _next_lone_instant(self, instant: int) -> int | None:
+        """The first from this instant on that may be named though its wall-clock day looks empty.
 
-        One-offs are. So are the ends of gaps: a time that is excluded on the wall may be shifted to one that is not.
+        One-offs are such. So are ends of gaps: a time that is excluded on the wall may be shifted to one that is not.
         """
-        if self._lone is None:
-            gaps = self.zone.gaps if self._exclusions else ()
-            shifted = {
-                gap.instant
-                for gap in gaps
+        place = bisect_left(self._at, instant)
+        found = list(self._at[place : place + 1])
+        for gap in self.zone.gaps_within(instant, self.last + 1) if self._shifting_groups() else ():
+            if any(group.marks_on_wall(gap.wall, self.grain) for group in self._shifting_groups()):
+                found.append(gap.instant)
+                break
+        return min(found, default=None)
+
+    def _shifting_groups(self) -> tuple[ClockGroup, ...]:
+        """Where there are exclusions: the groups with a time of day that some gap of the zone skips."""
+        if self._shifting is None:
+            self._shifting = tuple(
+                group
                 for group in self.groups
-                if group.gap is Gap.SHIFT and group.marks_on_wall(gap.wall, self.grain)
-            }
-            self._lone = tuple(sorted(shifted.union(self._at)))
-        return self._lone
+                if self._exclusions
+                and group.gap is Gap.SHIFT
+                and any(group.has_time_within(window) for window in self.zone.gap_windows)
+            )
+        return self._shifting
 
     def page(self, number: int) -> Page:
         """128 days by number; what they hold is worked out later."""
         first = number << PAGE_BITS
         # Two days more at either end: UTC days touch the wall-clock days before and after, by up to 15 hours.
         kinds = self._wall_days.kinds_of(first - 2, first + PAGE_DAYS + 2)
-        if not any(kinds) and not _on_days(self._lone_instants(), first, first + PAGE_DAYS):
-            return self.empty_page()
+        if not any(kinds):
+            lone = self._next_lone_instant(first * DAY)
+            if lone is None or lone >= (first + PAGE_DAYS) * DAY:
+                return self.empty_page()
         rows = bytearray(PAGE_DAYS)
         irregular = self._irregular_days(first)
         if len(self._keys) > _MOST_REGULAR_DAYS_KEPT:

@@ -1,6 +1,6 @@
 """Intervals: the next instant of one that a daily exclusion leaves, by arithmetic."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
 from math import gcd
 from typing import NamedTuple
@@ -36,22 +36,23 @@ class _DayClass(NamedTuple):
 
 
 class PeriodSearch:
-    """Finds the next instant of any period at a time of day that is not excluded every day.
+    """Finds the next instant of any period at a time of day that is allowed on some day.
 
     A period and a time of day meet on the days of one residue class (the Chinese remainder theorem). When few times of
     day are left, the next meeting is computed rather than waited for: a 49,999 s interval meets midnight once in 136
     years.
     """
 
-    __slots__ = ("_allowed", "_classes", "_excludes", "_periods", "_zone")
+    __slots__ = ("_allowed", "_allowed_on_some_day", "_classes", "_grain", "_periods", "_zone")
 
-    def __init__(self, periods: tuple[Period, ...], zone: Zone, grain: int, allowed: int) -> None:
+    def __init__(
+        self, periods: tuple[Period, ...], zone: Zone, grain: int, allowed_on_some_day: Callable[[], int]
+    ) -> None:
         self._periods = periods
         self._zone = zone
-        steps = range(0, DAY, grain)
-        self._excludes = bool(periods) and allowed + 1 != 1 << len(steps)
-        self._allowed = tuple(compress(steps, flags(allowed, len(steps)))) if self._excludes else ()
-        """The wall-clock seconds that are left, when some are excluded every day."""
+        self._grain = grain
+        self._allowed_on_some_day = allowed_on_some_day
+        self._allowed: Sequence[int] | None = None
         self._classes: dict[int, Sequence[Period | _DayClass]] = {}
 
     def next_from(self, instant: int, last: int) -> int | None:
@@ -71,11 +72,12 @@ class PeriodSearch:
 
     def _split(self, period: Period, offset: int) -> Sequence[Period | _DayClass]:
         common = gcd(period.every, DAY)
-        if not self._excludes or len(self._allowed) > _MOST_CLASSES * common:
+        walls = self._wall_seconds()
+        if len(walls) * self._grain == DAY or len(walls) > _MOST_CLASSES * common:
             return [period]
         # Only wall-clock seconds that leave this remainder can be met.
         first = (period.offset + offset) % common
-        walls = [wall for wall in self._allowed if wall % common == first]
+        walls = [wall for wall in walls if wall % common == first]
         if len(walls) > _MOST_CLASSES:
             return [period]
         modulus = period.every // common
@@ -84,3 +86,10 @@ class PeriodSearch:
             _DayClass(second, modulus, (period.offset - second) // common * inverse % modulus)
             for second in ((wall - offset) % DAY for wall in walls)
         ]
+
+    def _wall_seconds(self) -> Sequence[int]:
+        """The times of day that are allowed on some day."""
+        if self._allowed is None:
+            steps = range(0, DAY, self._grain)
+            self._allowed = tuple(compress(steps, flags(self._allowed_on_some_day(), len(steps))))
+        return self._allowed

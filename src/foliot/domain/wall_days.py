@@ -3,8 +3,10 @@
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import compress, count
 from math import gcd
+from operator import or_
 from typing import NamedTuple
 
 from foliot.domain.calendar import Fold, Gap, WallTimes
@@ -13,6 +15,8 @@ from foliot.domain.durations import DAY, MINUTE
 from foliot.domain.fields import FIRST_YEAR, LAST_YEAR
 from foliot.domain.marks import flags, marked_seconds
 from foliot.domain.zones import Span
+
+_FEW_GROUPS = 16
 
 
 class ClockGroup(NamedTuple):
@@ -41,6 +45,13 @@ class ClockGroup(NamedTuple):
         if not FIRST_YEAR <= year <= LAST_YEAR:
             return False
         return bool(marked_days(self.days, year)[day - NEW_YEARS[year - FIRST_YEAR]])
+
+    def has_time_within(self, window: Span) -> bool:
+        """Whether it names a time of day in the window, on whatever day; a window may reach over midnight."""
+        marks = self.marks(1)
+        day = (1 << min(window.end, DAY)) - (1 << window.start)
+        next_day = (1 << max(window.end - DAY, 0)) - 1
+        return bool(marks & (day | next_day))
 
     def marks_on_wall(self, wall: Span, grain: int) -> int:
         """The wall-clock times of the span that it names, whether or not they exist; the first is the lowest bit."""
@@ -129,6 +140,18 @@ class WallDays:
     def next_firing(self, day: int) -> int | None:
         """The first day from this one on, on which a calendar fires."""
         return next((day for day, kind in self._live_days(day) if self.kinds[kind].fires), None)
+
+    def allowed_on_some_day(self) -> int:
+        """The times of day that are allowed on any day at all."""
+        if not self._exclusions:
+            return (1 << DAY // self._grain) - 1
+        if len(self._groups) + len(self._exclusions) <= _FEW_GROUPS:
+            for year in range(FIRST_YEAR, LAST_YEAR + 1):
+                self._plan(year)
+            return reduce(or_, (kind.allowed for kind in self.kinds.values()))
+        # With many groups there are too many kinds of day: what is excluded every day alike is the better part of it.
+        everyday = (Days() in group.days for group in self._exclusions)
+        return self._work_out_kind((*[0] * len(self._groups), *everyday)).allowed
 
     def _live_days(self, day: int) -> Iterator[tuple[int, int]]:
         """The days from this one on, on which something may happen, with the numbers of their kinds."""

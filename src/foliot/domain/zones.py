@@ -47,6 +47,8 @@ class Zone(NamedTuple):
     offsets: tuple[int, ...]
     """The offsets in seconds east of Greenwich: before the first change, and after each."""
     gaps: tuple[ClockGap, ...]
+    gap_windows: frozenset[Span]
+    """Which times of day gaps skip, in seconds from midnight; one that begins before midnight may end after it."""
     firsts: tuple[Span, ...]
     """Instants whose wall-clock time will occur again."""
     repeats: tuple[Span, ...]
@@ -108,7 +110,11 @@ def load_zone(name: str) -> Zone:
     starts, offsets = _read_zone_file(_tzdata(f"zoneinfo/{name}"))
     stretches = _wall_stretches(starts, offsets)
     firsts, repeats = _repeated(stretches)
-    return Zone(name, starts, offsets, _gaps(stretches), firsts, repeats, _grain(starts, offsets))
+    gaps = _gaps(stretches)
+    windows = frozenset(
+        Span(gap.wall.start % DAY, gap.wall.start % DAY + gap.wall.end - gap.wall.start) for gap in gaps
+    )
+    return Zone(name, starts, offsets, gaps, windows, firsts, repeats, _grain(starts, offsets))
 
 
 @lru_cache(maxsize=1)
