@@ -130,6 +130,21 @@ def test_an_interval_with_exclusions_in_any_zone_is_found_by_arithmetic_as_by_wa
     assert list(times.between(start, end)) == [t for t in noon.between(start, end) if t % period == 0]
 
 
+def test_an_interval_among_many_different_exclusions_is_found() -> None:
+    every_minute_but_one = tuple(Calendar(minute=str(minute), day_of_week="*") for minute in range(1, 60))
+    weekdays = tuple(Calendar(hour=str(hour), day_of_week="MON-FRI") for hour in range(20))
+    times = Spec(intervals=(Interval(timedelta(seconds=4999)),), exclude=every_minute_but_one + weekdays).compile()
+    start, end = at("2026-01-01T00:00:00Z"), at("2026-03-01T00:00:00Z")
+
+    def is_left(instant: int) -> bool:
+        workday = (instant // 86_400 + 4) % 7 in range(1, 6)
+        return instant // 60 % 60 == 0 and not (workday and instant // 3600 % 24 < 20)
+
+    expected = [instant for instant in range(start - start % 4999, end, 4999) if instant >= start and is_left(instant)]
+    assert list(times.between(start, end - 1)) == expected
+    assert len(expected) > 5
+
+
 def test_threads_that_share_a_compiled_spec_find_the_same_instants() -> None:
     spec = Spec(
         cron=("*/7 9-17 * * MON-FRI", "0 0 L * *"),
