@@ -293,8 +293,12 @@ class TestRefusals:
 
 
 def test_a_single_value_may_stand_for_a_tuple_of_one() -> None:
-    assert Spec(cron="0 9 * * *") == Spec(cron=("0 9 * * *",))  # type: ignore[arg-type]
-    assert Spec(calendars=[Calendar(hour="9")]) == Spec(calendars=(Calendar(hour="9"),))  # type: ignore[arg-type]
+    assert Spec(cron="0 9 * * *") == Spec(cron=("0 9 * * *",))
+    assert (
+        Spec(calendars=[Calendar(hour="9")])
+        == Spec(calendars=(Calendar(hour="9"),))
+        == Spec(calendars=Calendar(hour="9"))
+    )
 
 
 class TestCanonicalForm:

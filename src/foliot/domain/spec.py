@@ -1,7 +1,7 @@
 """A spec: which moments were asked for. Compiling it is its validation."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -61,14 +61,14 @@ class Interval:
 class Spec:
     """A set of whole-second UTC instants: any cron text, calendar, interval or one-off, less exclusions, within bounds.
 
-    Datetimes without a zone are wall-clock times in the spec's own zone.
+    A single value may stand for a sequence of one. Datetimes without a zone are wall-clock times in the spec's zone.
     """
 
-    cron: tuple[str, ...] = ()
-    calendars: tuple[Calendar, ...] = ()
-    intervals: tuple[Interval, ...] = ()
-    at: tuple[datetime, ...] = ()
-    exclude: tuple[Calendar, ...] = ()
+    cron: Sequence[str] = ()
+    calendars: Sequence[Calendar] | Calendar = ()
+    intervals: Sequence[Interval] | Interval = ()
+    at: Sequence[datetime] | datetime = ()
+    exclude: Sequence[Calendar] | Calendar = ()
     start_at: datetime | None = None
     end_at: datetime | None = None
     timezone: str | None = None
@@ -202,7 +202,8 @@ def _option(kind: type[_Option], name: str, value: str) -> _Option:
         raise Invalid(f"{name} takes {', '.join(map(repr, map(str, kind)))}, got {value!r}") from None
 
 
-def _all(kind: type[_Item], name: str, values: tuple[_Item, ...]) -> tuple[_Item, ...]:
+def _all(kind: type[_Item], name: str, values: Sequence[_Item] | _Item) -> tuple[_Item, ...]:
+    assert isinstance(values, tuple), "Spec makes it one"
     for value in values:
         if not isinstance(value, kind):
             raise Invalid(f"{name} takes {kind.__name__} values, got {value!r}")
