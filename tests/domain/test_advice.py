@@ -36,6 +36,11 @@ def test_an_uneven_step_says_how_long_the_odd_gap_is() -> None:
     assert "after 45 comes 0 again, 15 later" in message
 
 
+def test_a_step_over_weekdays_goes_round_by_way_of_sunday() -> None:
+    (message,) = messages(Spec(cron=("0 0 * * 1/2",)), "uneven_step")
+    assert "after 7 comes 1 again, 1 later" in message
+
+
 def test_both_day_fields_are_warned_about() -> None:
     (message,) = messages(Spec(cron=("0 0 13 * FRI",)), "both_day_fields")
     assert "day_of_month is '13' OR day_of_week is 'FRI'" in message

@@ -69,15 +69,14 @@ _STEP = re.compile(r"(\*|\d+)(?:-(\d+))?/(\d+)", re.ASCII)
 def _about_steps(field: Field, text: str) -> Iterator[SpecWarning]:
     if field.kind is YEAR:
         return
-    high = 6 if field.kind is DAY_OF_WEEK else field.kind.high
-    cycle = high - field.kind.low + 1
+    cycle = 7 if field.kind is DAY_OF_WEEK else field.kind.high - field.kind.low + 1
     for item in field.text.split(","):
         match = _STEP.fullmatch(item)
-        if not match or int(match[3]) == 1 or (match[2] and int(match[2]) < high):
-            continue
+        if not match or int(match[3]) == 1 or (match[2] and int(match[2]) < field.kind.low + cycle - 1):
+            continue  # Not a step, or one in a range that is not meant to go round.
         step = int(match[3])
         first = field.kind.low if match[1] == "*" else int(match[1])
-        last = first + (high - first) // step * step
+        last = first + (min(field.kind.high, first + cycle - 1) - first) // step * step
         if cycle % step or first - field.kind.low >= step or field.kind is DAY_OF_MONTH:
             wrap = "" if field.kind is DAY_OF_MONTH else f", {first + cycle - last} later"
             yield SpecWarning(

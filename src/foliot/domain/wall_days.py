@@ -148,7 +148,8 @@ class WallDays:
         if len(self._groups) + len(self._exclusions) <= _FEW_GROUPS:
             for year in range(FIRST_YEAR, LAST_YEAR + 1):
                 self._plan(year)
-            return reduce(or_, (kind.allowed for kind in self.kinds.values()))
+            # A list of them, because another thread may add one meanwhile.
+            return reduce(or_, [kind.allowed for kind in list(self.kinds.values())])
         # With many groups there are too many kinds of day: what is excluded every day alike is the better part of it.
         everyday = (Days() in group.days for group in self._exclusions)
         return self._work_out_kind((*[0] * len(self._groups), *everyday)).allowed
