@@ -11,7 +11,6 @@ SOURCE = Path(foliot.__file__).parent
 DOMAIN = SOURCE / "domain"
 IMPURE = {
     "asyncio",
-    "datetime.now",
     "io",
     "os",
     "random",
