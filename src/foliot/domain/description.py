@@ -22,9 +22,10 @@ from foliot.domain.fields import (
     NthWeekday,
     SpecialDay,
 )
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.periods import Period
 from foliot.domain.plan import Plan
-from foliot.domain.slots import MICROSECONDS, JitterMode
+from foliot.domain.slots import JitterMode
 from foliot.domain.zones import Zone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from foliot.domain.almanac import LAST_PAGE, Almanac
 from foliot.domain.durations import DAY
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.pages import NOT_KNOWN, PAGE_BITS, PAGE_DAYS, Page
 from foliot.domain.slots import JitterMode, jittered
 
@@ -14,11 +15,11 @@ _LAST_DAY_OF_PAGE = PAGE_DAYS - 1
 class Times:
     """An ascending set of whole-second UTC instants, from 1970 to 2199, never listed whole."""
 
-    __slots__ = ("_jitter", "_jitter_mode", "_pages", "almanac")
+    __slots__ = ("_jitter_mode", "_pages", "almanac", "jitter")
 
     def __init__(self, almanac: Almanac, jitter: int = 0, jitter_mode: JitterMode = JitterMode.AFTER) -> None:
         self.almanac = almanac
-        self._jitter = jitter
+        self.jitter = jitter
         self._jitter_mode = jitter_mode
         self._pages: dict[int, Page] = {}
 
@@ -117,14 +118,14 @@ class Times:
 
     def due_at(self, epoch_seconds: int, key: str) -> int:
         """In microseconds, when the slot of that nominal time is due for the schedule of that key."""
-        if not self._jitter:
-            return jittered(key, epoch_seconds, 0, self._jitter_mode, None, None)
+        if not self.jitter:
+            return epoch_seconds * MICROSECONDS
         following = self.next_after(epoch_seconds)
         previous = self.previous_before(epoch_seconds) if self._jitter_mode is JitterMode.AROUND else None
         return jittered(
             key,
             epoch_seconds,
-            self._jitter,
+            self.jitter,
             self._jitter_mode,
             None if previous is None else epoch_seconds - previous,
             None if following is None else following - epoch_seconds,

@@ -1,0 +1,258 @@
+"""Policies: what a schedule wants done about overlap, lateness, failure, and how often it may start at all."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from foliot.domain.durations import parse_duration
+from foliot.domain.errors import Invalid
+from foliot.domain.instants import MICROSECONDS
+from foliot.domain.runs import Reason
+from foliot.domain.slots import fraction_of
+
+Span = timedelta | str | int | float
+"""A length of time at the edge: a timedelta, text such as `90m`, or a number of seconds."""
+
+_MICROSECOND = timedelta(microseconds=1)
+_LONGEST_SPAN = timedelta(days=230 * 366)
+
+
+class Overlap(StrEnum):
+    """What becomes of a slot that is due while a run of its schedule is not over."""
+
+    SKIP = "skip"
+    BUFFER_ONE = "buffer_one"
+    BUFFER_ALL = "buffer_all"
+    CANCEL_OTHER = "cancel_other"
+    TERMINATE_OTHER = "terminate_other"
+    ALLOW_ALL = "allow_all"
+
+
+OVERLAP_ALIASES = {
+    "allow": Overlap.ALLOW_ALL,
+    "Allow": Overlap.ALLOW_ALL,
+    "queue": Overlap.BUFFER_ALL,
+    "coalesce": Overlap.BUFFER_ONE,
+    "Forbid": Overlap.SKIP,
+    "Replace": Overlap.CANCEL_OTHER,
+}
+
+
+class CatchUp(StrEnum):
+    """What becomes of slots that are found late."""
+
+    NONE = "none"
+    LAST = "last"
+    ALL = "all"
+    SPREAD = "spread"
+
+
+CATCH_UP_ALIASES = {"fire_immediately": CatchUp.ALL}
+
+RETRYABLE = (
+    Reason.INTERNAL,
+    Reason.LOST,
+    Reason.PROVIDER_UNAVAILABLE,
+    Reason.RATE_LIMIT,
+    Reason.TIMEOUT,
+)
+"""What is retried when a retry policy does not say: what may go better the next time."""
+
+FAILURES = (
+    *RETRYABLE,
+    Reason.ABORTED,
+    Reason.FINALIZATION_LOST,
+    Reason.INVALID_REQUEST,
+    Reason.NOT_FOUND,
+    Reason.RUN_LIMIT,
+)
+"""What a run can fail of, and so what a retry policy can name."""
+
+_JITTER_OF_BACKOFF = 5  # One fifth: 0-20 %.
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a failed run is tried again, after how long, and for which reasons."""
+
+    attempts: int
+    """All attempts, the first one included."""
+    backoff: int = 10 * MICROSECONDS
+    factor: int = 2
+    longest: int = 600 * MICROSECONDS
+    reasons: tuple[Reason, ...] = RETRYABLE
+
+    def allows(self, attempt: int, reason: Reason) -> bool:
+        """Whether one more attempt follows that one, which failed of that."""
+        return attempt < self.attempts and reason in self.reasons
+
+    def wait_after(self, attempt: int, key: str) -> int:
+        """Microseconds from the end of that attempt to the next: growing, bounded, and not the same for everybody."""
+        # The exponent is bounded, lest a thousandth attempt computes a number of a thousand digits.
+        wait: int = min(self.backoff * self.factor ** min(attempt - 1, 64), self.longest)
+        return wait + (fraction_of(key, attempt) * (wait // _JITTER_OF_BACKOFF) >> 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """All that a schedule wants beyond its spec and its target. Lengths of time are microseconds."""
+
+    overlap: Overlap = Overlap.SKIP
+    buffer: int = 1000
+    """How many slots `buffer_all` holds at most."""
+    catchup: CatchUp = CatchUp.NONE
+    window: int | None = None
+    """How old a slot may be when it starts; None: of any age."""
+    cap: int = 100
+    """How many late slots one sweep takes up at most."""
+    grace: int = 60 * MICROSECONDS
+    lookahead: int = 60 * MICROSECONDS
+    """Over how long a backlog is spread."""
+    timeout: int | None = None
+    retry: Retry | None = None
+    limit: int | None = None
+    """How many slots may start, ever; None: no limit."""
+    pause_on_failure: bool = False
+
+    def as_text(self) -> str:
+        """What differs from the defaults, as JSON: the same text for the same policies."""
+        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        if self.retry is not None:
+            changed["retry"] = {f.name: getattr(self.retry, f.name) for f in fields(self.retry)}
+        return json.dumps(changed, sort_keys=True, separators=(",", ":"))
+
+
+@lru_cache(maxsize=4096)
+def read_policies(text: str) -> Policies:
+    """What `as_text` wrote."""
+    data = json.loads(text)
+    if "retry" in data:
+        retry = data["retry"]
+        data["retry"] = Retry(**{**retry, "reasons": tuple(map(Reason, retry["reasons"]))})
+    for name, kind in (("overlap", Overlap), ("catchup", CatchUp)):
+        if name in data:
+            data[name] = kind(data[name])
+    return Policies(**data)
+
+
+def policies_of(
+    base: Policies | None = None,
+    *,
+    overlap: str | None = None,
+    buffer: int | None = None,
+    catchup: str | None = None,
+    catchup_window: Span | None = None,
+    catchup_cap: int | None = None,
+    grace: Span | None = None,
+    lookahead: Span | None = None,
+    timeout: Span | None = None,
+    retry: int | Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    pause_on_failure: bool | None = None,
+) -> Policies:
+    """Policies as people write them, on top of others or of the defaults; what is None stays as it is.
+
+    A window without a mode is Temporal's: all, within the window.
+    """
+    if catchup is None and catchup_window is not None and base is None:
+        catchup = CatchUp.ALL
+    given: dict[str, Any] = {
+        "overlap": overlap_of(overlap),
+        "buffer": _count("buffer", buffer),
+        "catchup": _option(CatchUp, "catchup", catchup, CATCH_UP_ALIASES),
+        "window": _positive("catchup_window", catchup_window),
+        "cap": _count("catchup_cap", catchup_cap),
+        "grace": None if grace is None else span_of("grace", grace),
+        "lookahead": _positive("lookahead", lookahead),
+        "timeout": _positive("timeout", timeout),
+        "retry": None if retry is None else _retry(retry),
+        "limit": _count("limit", limit),
+        "pause_on_failure": _switch("pause_on_failure", pause_on_failure),
+    }
+    return replace(base or Policies(), **{name: value for name, value in given.items() if value is not None})
+
+
+def overlap_of(text: str | None) -> Overlap | None:
+    """The policy of that name or alias; None for none."""
+    return _option(Overlap, "overlap", text, OVERLAP_ALIASES)
+
+
+def span_of(name: str, span: Span) -> int:
+    """A length of time in microseconds; Invalid when it is none, or negative."""
+    if isinstance(span, str):
+        length = timedelta() if span in ("0", "0s") else parse_duration(span)
+    elif isinstance(span, bool) or not isinstance(span, timedelta | int | float):
+        raise Invalid(f"{name} takes a length of time such as '90m', a timedelta or seconds, got {span!r}")
+    else:
+        try:
+            length = span if isinstance(span, timedelta) else timedelta(seconds=span)
+        except (OverflowError, ValueError):
+            length = -_MICROSECOND
+    if not timedelta() <= length <= _LONGEST_SPAN:
+        raise Invalid(f"{name} takes a length of time from 0 to 230 years, got {span!r}")
+    return length // _MICROSECOND
+
+
+def _positive(name: str, span: Span | None) -> int | None:
+    if span is None:
+        return None
+    length = span_of(name, span)
+    if length == 0:
+        raise Invalid(f"{name} takes more than 0, got {span!r}: leave it out to have none")
+    return length
+
+
+def _count(name: str, count: int | None) -> int | None:
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 10**9):
+        raise Invalid(f"{name} takes a whole number from 1 to 1,000,000,000, got {count!r}")
+    return count
+
+
+def _switch(name: str, value: bool | None) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise Invalid(f"{name} takes True or False, got {value!r}")
+    return value
+
+
+_Option = TypeVar("_Option", bound=StrEnum)
+
+
+def _option(kind: type[_Option], name: str, text: str | None, aliases: Mapping[str, _Option]) -> _Option | None:
+    if text is None:
+        return None
+    if isinstance(text, str) and text in aliases:
+        return aliases[text]
+    try:
+        return kind(text)
+    except ValueError:
+        raise Invalid(f"{name} takes {', '.join(map(repr, map(str, kind)))}, got {text!r}") from None
+
+
+def _retry(retry: int | Mapping[str, Any]) -> Retry:
+    given: Mapping[str, Any] = {"attempts": retry} if isinstance(retry, int) else retry
+    known = ("attempts", "backoff", "factor", "longest", "reasons")
+    if not isinstance(given, Mapping) or "attempts" not in given or set(given) - set(known):
+        raise Invalid(f"retry takes a number of attempts, or a mapping of {', '.join(known)}, got {retry!r}")
+    attempts = given["attempts"]
+    if isinstance(attempts, bool) or not isinstance(attempts, int) or not 2 <= attempts <= 1000:
+        raise Invalid(f"retry takes 2 to 1000 attempts, the first one included, got {attempts!r}")
+    factor = given.get("factor", 2)
+    if isinstance(factor, bool) or not isinstance(factor, int) or not 1 <= factor <= 10:
+        raise Invalid(f"retry takes a whole factor from 1 to 10, got {factor!r}")
+    chosen: dict[str, Any] = {"attempts": attempts, "factor": factor}
+    for name in ("backoff", "longest"):
+        if name in given:
+            chosen[name] = span_of(f"retry {name}", given[name])
+    if "reasons" in given:
+        chosen["reasons"] = tuple(sorted(_reason(reason) for reason in given["reasons"]))
+    return Retry(**chosen)
+
+
+def _reason(text: str) -> Reason:
+    if text not in FAILURES:
+        raise Invalid(f"retry takes the reasons {', '.join(sorted(FAILURES))}, got {text!r}")
+    return Reason(text)

@@ -1,0 +1,113 @@
+"""A schedule: what to run, when and how; and the narrow state that moves with every slot."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from foliot.domain.errors import Invalid
+from foliot.domain.policies import Policies
+from foliot.domain.spec import Spec
+
+_LONGEST_ID = 100
+_LONGEST_JSON = 1_000_000
+_TARGET = re.compile(r"[a-z][a-z0-9_]*:[^\s#~?]{1,200}", re.ASCII)
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,62}", re.ASCII)
+
+
+class Standing(StrEnum):
+    """What a schedule does now."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    """No more slots, or no more starts; kept, and an edit brings it back to life."""
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What its owner decides about a schedule."""
+
+    target: str
+    spec: Spec
+    policies: Policies
+    input: Any = None
+    labels: Mapping[str, str] | None = None
+    memo: Any = None
+
+
+class State(NamedTuple):
+    """What moves: one row, read and written for every sweep and every settlement."""
+
+    ref: int
+    version: int
+    target: int
+    swept_to: int
+    wake_at: int | None
+    pause_from: int | None
+    """The start of a pause that the sweeper has not yet left behind."""
+    pause_to: int | None
+    """Its end: in the future while it lasts until then, None while nobody knows."""
+    running: int
+    """Runs that occupy the schedule."""
+    held: int
+    """Slots that wait for one of them, or for the end of a pause."""
+    remaining: int | None
+    marks: int
+    """Future slots that have their row already: skipped by hand."""
+    last_result: int | None
+    last_failure: int | None
+
+    def is_paused(self, now: int) -> bool:
+        return self.pause_from is not None and (self.pause_to is None or now < self.pause_to)
+
+
+def slug_of(name: str) -> str:
+    """The id of a schedule of that name: small letters, digits, `-`, `_`, `.`; Invalid when nothing is left."""
+    if not isinstance(name, str) or not name.strip():
+        raise Invalid(f"a schedule takes a name such as 'digest', got {name!r}")
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9_.]+", "-", plain).strip("-.")
+    if not slug or len(slug) > _LONGEST_ID:
+        raise Invalid(
+            f"a schedule takes a name with 1 to {_LONGEST_ID} letters or digits of a-z0-9, got {name[:120]!r}"
+        )
+    return slug
+
+
+def target_of(text: str) -> str:
+    """A target as it is stored; Invalid unless it is `provider:name`."""
+    if not isinstance(text, str) or not _TARGET.fullmatch(text):
+        raise Invalid(f"a target is provider:name, such as 'python:digest', got {str(text)[:100]!r}")
+    return text
+
+
+def labels_of(labels: Mapping[str, str] | None) -> dict[str, str]:
+    """Labels in order; Invalid unless they are short texts by short names."""
+    if labels is None:
+        return {}
+    if not isinstance(labels, Mapping):
+        raise Invalid(f"labels take a mapping such as {{'team': 'mail'}}, got {labels!r}")
+    for name, value in labels.items():
+        if not isinstance(name, str) or not _LABEL.fullmatch(name):
+            raise Invalid(f"a label's name takes 1 to 63 of A-Z a-z 0-9 _ . / -, got {name!r}")
+        if not isinstance(value, str) or len(value) > 200:
+            raise Invalid(f"label {name!r} takes text of at most 200 characters, got {value!r}")
+    return dict(sorted(labels.items()))
+
+
+def json_text(name: str, value: Any) -> str | None:
+    """The value as JSON, the same text for the same value; None for None. Invalid when it is not JSON or too long."""
+    if value is None:
+        return None
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid(f"{name} takes what JSON can say (text, numbers, lists, objects): {error}") from error
+    if len(text) > _LONGEST_JSON:
+        raise Invalid(f"{name} takes at most {_LONGEST_JSON:,} characters of JSON, got {len(text):,}")
+    return text

@@ -1,0 +1,72 @@
+"""Settlement: what the end of a run means for its row, its schedule, and what comes after it."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from foliot.domain.policies import Policies
+from foliot.domain.runs import LOSSES_UNTIL_ERROR, Kind, Order, Reason, Status
+
+
+class Outcome(NamedTuple):
+    """What a worker reports of a run: how it ended, why if not well, and what it left behind."""
+
+    status: Status
+    reason: Reason | None = None
+    result: str | None = None
+    """As JSON."""
+    error: str | None = None
+
+
+class Ended(NamedTuple):
+    """What is known of a run that ended."""
+
+    key: str
+    """Its slot key, the same over all attempts."""
+    kind: Kind
+    attempt: int
+    occupies: bool
+    order: Order | None
+    """What its worker had been told."""
+
+
+class Memory(StrEnum):
+    """What the schedule remembers of a finished chain of attempts, for the next run."""
+
+    NOTHING = "nothing"
+    RESULT = "result"
+    FAILURE = "failure"
+
+
+class Settlement(NamedTuple):
+    """What becomes of it."""
+
+    retry_at: int | None
+    """When the next attempt is due; None when the chain is over."""
+    memory: Memory
+    pauses: bool
+    """The schedule pauses because of this failure."""
+    gives_back: bool
+    """It never started, so it does not count against the schedule's limit."""
+
+
+_PLAIN_SUCCESS = Settlement(None, Memory.RESULT, pauses=False, gives_back=False)
+
+
+def settle(run: Ended, outcome: Outcome, policies: Policies, now: int) -> Settlement:
+    """What follows from that outcome: another attempt, a pause, something to remember, or nothing."""
+    if outcome.status is Status.SUCCESS:
+        return _PLAIN_SUCCESS
+    if outcome.status is Status.SKIPPED:
+        return Settlement(None, Memory.NOTHING, pauses=False, gives_back=run.kind is Kind.SLOT)
+    if outcome.status is Status.CANCELLED:
+        return Settlement(None, Memory.NOTHING, pauses=False, gives_back=False)
+    assert outcome.reason is not None, "every failure has a reason"
+    retry = policies.retry
+    if retry is not None and run.order is None and retry.allows(run.attempt, outcome.reason):
+        return Settlement(now + retry.wait_after(run.attempt, run.key), Memory.NOTHING, pauses=False, gives_back=False)
+    return Settlement(None, Memory.FAILURE, pauses=policies.pause_on_failure, gives_back=False)
+
+
+def is_given_up(losses: int) -> bool:
+    """Whether a run that lost its worker so often is an error rather than delivered once more."""
+    return losses >= LOSSES_UNTIL_ERROR
