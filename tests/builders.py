@@ -3,8 +3,17 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
+from typing import Any
 
 from foliot import Calendar, Interval, Spec
+from foliot.domain.admission import Applicant
+from foliot.domain.backfill import Backfill, Direction, Which
+from foliot.domain.generation import Timetable
+from foliot.domain.ledger import Known, Record
+from foliot.domain.runs import Kind, Order, Status
+from foliot.domain.schedule import State
+from foliot.domain.settlement import Ended
+from foliot.domain.slots import Slot
 from tests.oracle import LAST_INSTANT, PlainCalendar, PlainSpec
 
 HARD_ZONES = (
@@ -39,6 +48,14 @@ RANGES = {
     "year": range(1970, 2200),
     "day_of_week": range(7),
 }
+
+# Microseconds, as the rules count.
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+NOON = 1_794_744_000 * SECOND
+"""2026-11-15T12:00:00Z."""
 
 
 def at(text: str) -> int:
@@ -136,3 +153,105 @@ def a_spec(
         last=LAST_INSTANT if last is None else last,
     )
     return spec, plain
+
+
+def length(microseconds: int) -> timedelta:
+    return timedelta(microseconds=microseconds)
+
+
+def a_timetable(every: int | None = None, schedule_id: str = "digest", **spec: Any) -> Timetable:
+    """The times of a schedule: every so many microseconds from noon, or whatever spec is given."""
+    if every is not None:
+        spec["intervals"] = Interval(length(every), length(NOON % every))
+    return Timetable(Spec(**spec).compile(), schedule_id)
+
+
+def a_state(swept_to: int = NOON, **changes: Any) -> State:
+    """An idle, active schedule without limit, swept up to noon."""
+    idle = State(
+        ref=1,
+        version=1,
+        target=1,
+        swept_to=swept_to,
+        wake_at=None,
+        pause_from=None,
+        pause_to=None,
+        running=0,
+        held=0,
+        remaining=None,
+        marks=0,
+        last_result=None,
+        last_failure=None,
+    )
+    return idle._replace(**changes)
+
+
+def a_paused_state(since: int, until: int | None, swept_to: int = NOON) -> State:
+    return a_state(swept_to, pause_from=since, pause_to=until)
+
+
+def slots_at(*nominals: int) -> list[Slot]:
+    """Slots that are due at their nominal time."""
+    return [Slot(nominal, nominal) for nominal in nominals]
+
+
+def an_applicant(nominal_at: int = NOON, **changes: Any) -> Applicant:
+    """A slot that just came due."""
+    return Applicant(nominal_at, nominal_at)._replace(**changes)
+
+
+def a_held_slot(nominal_at: int = NOON, **changes: Any) -> Applicant:
+    return an_applicant(nominal_at, ref=nominal_at // MINUTE, is_held=True)._replace(**changes)
+
+
+def a_trigger(at: int = NOON, **changes: Any) -> Applicant:
+    """What a person started by hand."""
+    return an_applicant(at, kind=Kind.MANUAL, **changes)
+
+
+def an_ended_run(attempt: int = 1, kind: Kind = Kind.SLOT, order: Order | None = None) -> Ended:
+    return Ended("digest:2026-11-15T12:00:00Z", kind, attempt, occupies=True, order=order)
+
+
+def a_backfill(
+    first: int,
+    last: int,
+    which: Which = Which.MISSING,
+    direction: Direction = Direction.OLDEST_FIRST,
+    done_to: int | None = None,
+) -> Backfill:
+    """One over those seconds that has not begun, unless told how far it has come."""
+    start = first - 1 if direction is Direction.OLDEST_FIRST else last + 1
+    return Backfill(1, first, last, which, direction, 1, 0, start if done_to is None else done_to)
+
+
+def a_record(status: Status, **changes: Any) -> Record:
+    """A run of the slot at noon, from then to a minute later."""
+    record = Record(
+        run_id="digest:2026-11-15T12:00:00Z~1",
+        kind=Kind.SLOT,
+        status=status,
+        reason=None,
+        hold=None,
+        started_at=NOON,
+        ended_at=NOON + MINUTE,
+        error=None,
+    )
+    return record._replace(**changes)
+
+
+def what_is_known(**changes: Any) -> Known:
+    """A schedule of every hour, created the day before, swept up to noon at half past twelve, with nothing to tell."""
+    facts: dict[str, Any] = {
+        "spec": Spec(cron=("0 * * * *",)),
+        "state": a_state(NOON),
+        "limit": None,
+        "created_at": NOON - DAY,
+        "spec_since": NOON - DAY,
+        "deleted_at": None,
+        "pruned_before": 0,
+        "now": NOON + HOUR // 2,
+        "runs": (),
+        "gap": None,
+    }
+    return Known(**facts | changes)

@@ -1,7 +1,36 @@
 """Foliot: durable scheduling in Python."""
 
+from typing import TYPE_CHECKING, Any
+
 from foliot.domain.calendar import Calendar
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
 from foliot.domain.spec import Interval, Spec
 
-__all__ = ["Calendar", "Interval", "Invalid", "Spec"]
+if TYPE_CHECKING:
+    from foliot.app import Foliot
+    from foliot.execution.context import Cancelled, Context
+
+__all__ = [
+    "Calendar",
+    "Cancelled",
+    "Conflict",
+    "Context",
+    "Foliot",
+    "Interval",
+    "Invalid",
+    "NotFound",
+    "Refusal",
+    "Spec",
+    "Unavailable",
+]
+
+_LATER = {"Foliot": "foliot.app", "Cancelled": "foliot.execution.context", "Context": "foliot.execution.context"}
+
+
+def __getattr__(name: str) -> Any:
+    """What needs a database is imported when it is asked for: a preview does without."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'foliot' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_LATER[name]), name)

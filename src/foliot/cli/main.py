@@ -1,23 +1,28 @@
-"""`foliot`: the command line. A refusal goes to standard error with exit code 2, never as a traceback."""
+"""`foliot`: the command line. A refusal goes to standard error with the exit code of its kind."""
 
 import argparse
 import os
 import sys
 
-from foliot.cli import preview
-from foliot.domain.errors import Invalid
+from foliot.cli import preview, work
+from foliot.domain.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
+
+_EXIT_CODES = {Invalid: 2, NotFound: 3, Conflict: 4, Unavailable: 5}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="foliot", description="Durable scheduling. For now: when does a spec fire?")
+    parser = argparse.ArgumentParser(
+        prog="foliot", description="Durable scheduling: when does a spec fire, and run a program's schedules"
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     preview.add_command(commands)
+    work.add_commands(commands)
     arguments = parser.parse_args()
     try:
         print(arguments.run(arguments), flush=True)
-    except Invalid as refusal:
+    except Refusal as refusal:
         print(f"foliot: {refusal}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(next(code for kind, code in _EXIT_CODES.items() if isinstance(refusal, kind)))
     except BrokenPipeError:
         # The reader, `head` perhaps, has seen enough. Nothing more is to be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

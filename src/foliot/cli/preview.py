@@ -5,12 +5,13 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
-from foliot.cli import clock
+from foliot.clock import SystemClock
 from foliot.domain.calendar import Calendar, Fold, Gap
 from foliot.domain.cron import read_every
 from foliot.domain.durations import say_roughly
 from foliot.domain.errors import Invalid
 from foliot.domain.fields import FIRST_YEAR, KINDS, LAST_YEAR, Dialect, quoted
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.spec import Interval, Spec
 from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, tzdata_version
 from foliot.services.preview import PlannedTime, Preview, preview
@@ -66,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> str:
         fold=arguments.fold,
         dialect=arguments.dialect,
     )
-    start = clock.now() if arguments.since is None else _instant("--from", arguments.since)
+    start = SystemClock().now() // MICROSECONDS if arguments.since is None else _instant("--from", arguments.since)
     shown = preview(spec, start, arguments.count)
     return json.dumps(_as_json(shown), indent=2) if arguments.json else _as_text(shown, start)
 

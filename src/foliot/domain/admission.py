@@ -49,7 +49,7 @@ class Stop(StrEnum):
 
 
 class Admission(NamedTuple):
-    """The verdicts, each list in the order of arrival."""
+    """The verdicts, each list in the order in which they fell."""
 
     starts: list[Start]
     waits: list[Wait]
@@ -97,15 +97,19 @@ class _Door:
             self._judge_overlap(applicant, overlap)
 
     def _refuse(self, applicant: Applicant) -> bool:
-        """Whether something other than overlap keeps it from starting now; a person's trigger knows no such thing."""
+        """Whether something other than overlap keeps it from starting now; a person's trigger knows no such thing.
+
+        What a backfill asked for is as old as it is, and free: neither the window nor the limit is about it.
+        """
         if applicant.kind is Kind.MANUAL:
             return False
+        is_slot = applicant.kind is Kind.SLOT
         window = self.policies.window
-        if applicant.is_held and window is not None and self.now - applicant.due_at > window:
+        if is_slot and applicant.is_held and window is not None and self.now - applicant.due_at > window:
             self.skips.append(Skip(applicant, Reason.MISSED))
         elif self.paused:
             self.waits.append(Wait(applicant, Hold.PAUSED))
-        elif self.remaining == 0:
+        elif is_slot and self.remaining == 0:
             self.skips.append(Skip(applicant, Reason.LIMIT_REACHED))
         else:
             return False
@@ -143,8 +147,8 @@ class _Door:
             self.skips.append(Skip(applicant, Reason.BUFFER_FULL))
 
     def _supersede_those_that_wait(self) -> None:
-        """The newest takes the place of the slots that wait; a person's trigger keeps its own."""
-        for wait in [wait for wait in self.waits if wait.applicant.kind is not Kind.MANUAL]:
+        """The newest takes the place of the slots that wait; what somebody asked for keeps its own."""
+        for wait in [wait for wait in self.waits if wait.applicant.kind is Kind.SLOT]:
             self.waits.remove(wait)
             self.skips.append(Skip(wait.applicant, Reason.SUPERSEDED))
 
@@ -161,7 +165,7 @@ class _Door:
     def _take_back_start(self) -> Applicant | None:
         """The slot that was let through a moment ago and has not gone anywhere yet."""
         for start in self.starts:
-            if start.occupies and start.applicant.kind is not Kind.MANUAL:
+            if start.occupies and start.applicant.kind is Kind.SLOT:
                 self.starts.remove(start)
                 if self.remaining is not None:
                     self.remaining += 1

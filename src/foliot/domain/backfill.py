@@ -108,7 +108,7 @@ def range_of(start: int, end: int) -> tuple[int, int]:
     return -(-start // MICROSECONDS), end // MICROSECONDS
 
 
-def overlap_of_backfill(overlap: Overlap | None, concurrency: int | None) -> int:
+def lane_width(overlap: Overlap | None, concurrency: int | None) -> int:
     """How many of its runs may be open at once: one after another, or as many as asked for."""
     if overlap not in (None, Overlap.BUFFER_ALL, Overlap.ALLOW_ALL):
         raise Invalid(

@@ -100,7 +100,7 @@ def generate(
         return _nothing(state, None)
     if first.due_at > now:
         return _nothing(state, first.due_at)
-    if first.due_at >= _fresh_from(policies, state, now) and not marked:
+    if first.due_at >= _fresh_from(policies, state, now) and room > 0 and not marked:
         following = timetable.next_after(first.nominal_at // MICROSECONDS)
         if following is None or following.due_at > now:
             wake_at = None if following is None else following.due_at
@@ -108,21 +108,17 @@ def generate(
     return _catch_up(timetable, policies, state, now, room, frozenset(marked))
 
 
-def close_pause(timetable: Timetable, state: State, now: int) -> Generation:
+def close_pause(timetable: Timetable, state: State, now: int, marked: Collection[int] = ()) -> Generation:
     """All that a pause has kept from being recorded, as paused: what an edit leaves behind."""
-    late = _Late(timetable, state, now, frozenset())
+    late = _Late(timetable, state, now, frozenset(marked))
     late.record(state.swept_to // MICROSECONDS, now // MICROSECONDS, Reason.PAUSED)
     return Generation((), (), late.missed, late.gaps, max(state.swept_to, now), None)
 
 
 def not_yet_due(timetable: Timetable, state: State, now: int) -> list[Slot]:
-    """Slots whose nominal time has come and whose due time has not: what an edit must not lose."""
-    slots = []
-    for slot in timetable.walk(state.swept_to // MICROSECONDS):
-        if slot.nominal_at > now:
-            break
-        slots.append(slot)
-    return slots
+    """The slot whose nominal time has come and whose due time has not, if there is one: what an edit must not lose."""
+    nominal = timetable.first_due_from(now + 1, state.swept_to // MICROSECONDS)
+    return [] if nominal is None or nominal * MICROSECONDS > now else timetable.between(nominal, nominal)
 
 
 def _nothing(state: State, wake_at: int | None) -> Generation:
@@ -143,7 +139,8 @@ def _catch_up(
     fresh = timetable.first_due_from(_fresh_from(policies, state, now), after)
     latest = times.previous_before(times.almanac.last + 1 if fresh is None else fresh)
     last_late = after if latest is None else max(after, latest)
-    newer_is_due = fresh is not None and timetable.due_at(fresh) <= now
+    newer = next((slot for slot in timetable.walk(last_late) if slot.nominal_at not in marked), None)
+    newer_is_due = newer is not None and newer.due_at <= now
     late = _Late(timetable, state, now, marked)
     chosen, swept = late.choose(policies, after, last_late, room, newer_is_due)
     later: Sequence[Slot] = ()
@@ -158,7 +155,7 @@ def _catch_up(
                 chosen.append(slot)
     following = timetable.next_after(swept)
     wake_at = None if following is None else max(following.due_at, now)
-    return Generation(chosen, later, late.missed, late.gaps, swept * MICROSECONDS, wake_at)
+    return Generation(chosen, later, late.missed, late.gaps, max(swept * MICROSECONDS, state.swept_to), wake_at)
 
 
 class _Late:
@@ -168,7 +165,8 @@ class _Late:
         self.timetable = timetable
         self.state = state
         self.now = now
-        self.marked = marked
+        # An edit may have left marks that the spec no longer names.
+        self.marked = frozenset(mark for mark in marked if timetable.times.matches(mark // MICROSECONDS))
         self.missed: list[Missed] = []
         self.gaps: list[Gap] = []
 
@@ -203,10 +201,7 @@ class _Late:
             inside = self.timetable.first_due_from(self.now - policies.window, after)
             start = last if inside is None or inside > last else inside - 1
         if policies.catchup is CatchUp.LAST:
-            newest = last
-            while newest > after and newest * MICROSECONDS in self.marked:
-                newest = times.previous_before(newest) or 0
-            start = max(start, newest - 1)
+            start = max(start, self._newest(after, last) - 1)
         elif policies.catchup is CatchUp.SPREAD and times.count_between(start + 1, last) > LONGEST_SPREAD:
             start = _last_but(times, last, LONGEST_SPREAD)
         return start
@@ -229,16 +224,22 @@ class _Late:
         known = sum(after * MICROSECONDS < mark <= last * MICROSECONDS for mark in self.marked)
         count = times.count_between(after + 1, last) - known
         if count >= MISSES_IN_A_GAP:
-            first, final = times.next_after(after), times.previous_before(last + 1)
-            assert first is not None
-            assert final is not None
-            self.gaps.append(Gap(first * MICROSECONDS, final * MICROSECONDS, count, reason))
+            first = next(slot for slot in self.timetable.walk(after) if slot.nominal_at not in self.marked)
+            self.gaps.append(Gap(first.nominal_at, self._newest(after, last) * MICROSECONDS, count, reason))
         elif count > 0:
             self.missed += [
                 Missed(slot, reason)
                 for slot in self.timetable.between(after + 1, last)
                 if slot.nominal_at not in self.marked
             ]
+
+    def _newest(self, after: int, last: int) -> int:
+        """The nominal second of the last slot of (after, last] that has no row; `after` when there is none."""
+        times = self.timetable.times
+        newest = times.previous_before(last + 1)
+        while newest is not None and newest > after and newest * MICROSECONDS in self.marked:
+            newest = times.previous_before(newest)
+        return after if newest is None else max(after, newest)
 
     def _last_before(self, instant: int, after: int, last: int) -> int:
         """The last second of [after, last] whose slots are all due before the instant."""

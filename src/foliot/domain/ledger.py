@@ -123,7 +123,7 @@ def explain(known: Known, instant: int) -> Explanation:
     """What became of that moment and why."""
     if known.runs:
         return _from_row(_telling(known.runs), instant)
-    if known.gap is not None:
+    if known.gap is not None and (instant <= known.spec_since or _absence(known.spec, instant) is None):
         return _from_gap(known.gap, instant)
     return _from_rules(known, instant)
 
@@ -173,7 +173,7 @@ def _from_rules(known: Known, instant: int) -> Explanation:
 
     if absence := _absence(known.spec, instant):
         return never(*absence)
-    if instant < known.created_at:
+    if instant <= known.created_at:
         return never(Absence.BEFORE_CREATION, f"it was created at {rfc3339(known.created_at)}")
     if known.deleted_at is not None and instant >= known.deleted_at:
         return never(Reason.SCHEDULE_DELETED, f"it was deleted at {rfc3339(known.deleted_at)}")
@@ -191,7 +191,7 @@ def _from_rules(known: Known, instant: int) -> Explanation:
 def _to_come(known: Known, instant: int, never: Callable[[Reason | Absence, str], Explanation]) -> Explanation:
     at = rfc3339(instant)
     state = known.state
-    if state.remaining == 0 and instant > state.swept_to:
+    if state.remaining == 0:
         return never(Reason.LIMIT_REACHED, f"{_SAID[Reason.LIMIT_REACHED]} ({known.limit})")
     if instant > known.now:
         paused = " unless the schedule is still paused then" if state.is_paused(known.now) else ""
@@ -201,6 +201,10 @@ def _to_come(known: Known, instant: int, never: Callable[[Reason | Absence, str]
     if state.is_paused(known.now):
         return Explanation(
             Verdict.HELD, Reason.PAUSED, None, f"{at} fell into a pause that lasts: catch-up judges it on resuming."
+        )
+    if state.wake_at is not None and state.wake_at > known.now:
+        return Explanation(
+            Verdict.FUTURE, Absence.FUTURE, None, f"{at} has come and is not due yet: jitter moves its start."
         )
     return Explanation(Verdict.DUE, Absence.NOT_SWEPT, None, f"{at} is due and no worker has looked at it yet.")
 
@@ -214,7 +218,8 @@ def _absence(spec: Spec, instant: int) -> tuple[Reason | Absence, str] | None:
         return Absence.NOT_IN_SPEC, "it runs only when triggered"
     if spec.compile().matches(second):
         return None
-    unbounded = replace(spec, start_at=None, end_at=None)
+    # The canonical form, because there an interval no longer counts from the bound that is taken away.
+    unbounded = replace(Spec.from_canonical(spec.canonical()), start_at=None, end_at=None)
     if unbounded.compile().matches(second):
         return Reason.OUT_OF_WINDOW, f"it lies outside of {_bounds(spec)}"
     if replace(unbounded, exclude=()).compile().matches(second):

@@ -248,7 +248,9 @@ def _retry(retry: int | Mapping[str, Any]) -> Retry:
         if name in given:
             chosen[name] = span_of(f"retry {name}", given[name])
     if "reasons" in given:
-        chosen["reasons"] = tuple(sorted(_reason(reason) for reason in given["reasons"]))
+        if not isinstance(given["reasons"], list | tuple | set | frozenset):
+            raise Invalid(f"retry takes reasons as a list, got {given['reasons']!r}")
+        chosen["reasons"] = tuple(sorted({_reason(reason) for reason in given["reasons"]}))
     return Retry(**chosen)
 
 

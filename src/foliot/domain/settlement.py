@@ -46,7 +46,7 @@ class Settlement(NamedTuple):
     pauses: bool
     """The schedule pauses because of this failure."""
     gives_back: bool
-    """It never started, so it does not count against the schedule's limit."""
+    """No attempt at the slot ever started, so it does not count against the schedule's limit."""
 
 
 _PLAIN_SUCCESS = Settlement(None, Memory.RESULT, pauses=False, gives_back=False)
@@ -57,7 +57,8 @@ def settle(run: Ended, outcome: Outcome, policies: Policies, now: int) -> Settle
     if outcome.status is Status.SUCCESS:
         return _PLAIN_SUCCESS
     if outcome.status is Status.SKIPPED:
-        return Settlement(None, Memory.NOTHING, pauses=False, gives_back=run.kind is Kind.SLOT)
+        never_started = run.kind is Kind.SLOT and run.attempt == 1
+        return Settlement(None, Memory.NOTHING, pauses=False, gives_back=never_started)
     if outcome.status is Status.CANCELLED:
         return Settlement(None, Memory.NOTHING, pauses=False, gives_back=False)
     assert outcome.reason is not None, "every failure has a reason"

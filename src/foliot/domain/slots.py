@@ -8,6 +8,9 @@ from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS, instant_of, rfc3339
 from foliot.domain.runs import Kind
 
+_MOST_DIGITS = 18
+"""Of a number that every database takes."""
+
 
 class JitterMode(StrEnum):
     """Where a jittered start may lie: after its nominal time, or on both sides of it."""
@@ -58,13 +61,19 @@ def read_run_id(text: str) -> tuple[SlotKey, int]:
         schedule_id, rest = slot.split(":", 1)
         kind, _, name = rest.partition(":")
         if kind == Kind.MANUAL:
-            return SlotKey(schedule_id, Kind.MANUAL, instant_of(name, "run")), int(attempt)
+            return SlotKey(schedule_id, Kind.MANUAL, instant_of(name, "run")), _number(attempt)
         if kind == Kind.BACKFILL:
             backfill, nominal = name.split(":", 1)
-            return SlotKey(schedule_id, Kind.BACKFILL, instant_of(nominal, "run"), int(backfill)), int(attempt)
-        return SlotKey(schedule_id, Kind.SLOT, instant_of(rest, "run")), int(attempt)
+            return SlotKey(schedule_id, Kind.BACKFILL, instant_of(nominal, "run"), _number(backfill)), _number(attempt)
+        return SlotKey(schedule_id, Kind.SLOT, instant_of(rest, "run")), _number(attempt)
     except (AttributeError, ValueError):
         raise Invalid(f"a run id looks like 'digest:2026-11-15T09:00:00Z~1', got {str(text)[:100]!r}") from None
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        raise ValueError(text)
+    return int(text)
 
 
 def jittered(

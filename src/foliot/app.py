@@ -1,0 +1,207 @@
+"""`Foliot`: graphs and schedules declared beside each other, and a worker that runs them."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from types import TracebackType
+from typing import Any, TypeVar
+
+from foliot.domain.errors import Invalid
+from foliot.domain.policies import Span
+from foliot.domain.schedule import Standing, slug_of
+from foliot.domain.spec import Interval, Spec
+from foliot.engine.loop import Engine
+from foliot.engine.settings import EngineSettings
+from foliot.executors.python import PythonExecutor
+from foliot.services.configuration import stored_of
+from foliot.services.runs import RunVerbs
+from foliot.services.schedules import ScheduleVerbs
+from foliot.settings import database_url
+from foliot.wiring import Parts
+
+log = logging.getLogger("foliot")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DECLARED_NO_MORE = "deploy"
+"""Who paused a schedule that vanished from its program."""
+
+
+class Foliot:
+    """A program's graphs and schedules, its database, and the verbs on it.
+
+    Nothing is opened before it is needed. `name` says whose the declared schedules are.
+    """
+
+    def __init__(
+        self, database: str | None = None, *, name: str = "foliot", settings: EngineSettings | None = None
+    ) -> None:
+        self.name = slug_of(name)
+        self.url = database_url(database)
+        self.settings = settings or EngineSettings()
+        self.executor = PythonExecutor()
+        self._graphs: dict[Any, str] = {}
+        self._declared: dict[str, dict[str, Any]] = {}
+        self._parts: Parts | None = None
+        self._embedded: tuple[Engine, asyncio.Task[None], Callable[[], None]] | None = None
+
+    def graph(self, name: str) -> Callable[[F], F]:
+        """Register a function, sync or async, of (input, ctx) as the target `python:name`."""
+
+        def register(function: F) -> F:
+            self.executor.register(name, function)
+            self._graphs[function] = name
+            return function
+
+        return register
+
+    def schedule(
+        self,
+        name: str | None = None,
+        *,
+        cron: str | tuple[str, ...] | list[str] | None = None,
+        every: Span | Interval | None = None,
+        at: datetime | str | list[datetime | str] | None = None,
+        spec: Spec | None = None,
+        timezone: str | None = None,
+        gap: str | None = None,
+        fold: str | None = None,
+        start_at: datetime | str | None = None,
+        end_at: datetime | str | None = None,
+        jitter: Span | None = None,
+        overlap: str | None = None,
+        catchup: str | None = None,
+        catchup_window: Span | None = None,
+        grace: Span | None = None,
+        retry: int | Mapping[str, Any] | None = None,
+        timeout: Span | None = None,
+        limit: int | None = None,
+        pause_on_failure: bool | None = None,
+        input: Any = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> Callable[[F], F]:
+        """Declare a schedule of the graph below it; it is created or changed when the program starts."""
+        options = {key: value for key, value in locals().items() if key not in ("self", "name") and value is not None}
+
+        def declare(function: F) -> F:
+            graph = self._graphs.get(function)
+            if graph is None:
+                graph = getattr(function, "__name__", "")
+                self.graph(graph)(function)
+            self._declare(name, graph, options)
+            return function
+
+        return declare
+
+    def _declare(self, name: str | None, graph: str, options: dict[str, Any]) -> None:
+        title = name or graph
+        if slug_of(title) in map(slug_of, self._declared):
+            remedy = "give each a name of its own" if name else "give the second one a name"
+            raise Invalid(f"a schedule named {title!r} is declared twice: {remedy}")
+        declared = {**options, "target": graph if ":" in graph else f"python:{graph}"}
+        stored_of(title, declared)
+        self._declared[title] = declared
+
+    @property
+    def shown_url(self) -> str:
+        """The database, without its password."""
+        scheme, _, rest = self.url.partition("://")
+        return f"{scheme}://{rest.rpartition('@')[2]}"
+
+    @property
+    def schedules(self) -> ScheduleVerbs:
+        return self.parts.schedules
+
+    @property
+    def runs(self) -> RunVerbs:
+        return self.parts.runs
+
+    @property
+    def parts(self) -> Parts:
+        if self._parts is None:
+            self._parts = Parts(self.url, self.executor)
+        return self._parts
+
+    def inhabit(self, parts: Parts | None) -> None:
+        """Work on these parts until told otherwise: how a test puts the app into a world of its own."""
+        self._parts = parts
+
+    def declare(self) -> None:
+        """Make the database's schedules what this program declares, and pause those that it no longer does."""
+        for name, options in self._declared.items():
+            found = self.schedules.upsert(name, app=self.name, **options)
+            if found.standing is Standing.PAUSED and found.paused_by == DECLARED_NO_MORE:
+                self.schedules.resume(name)
+        kept = {slug_of(name) for name in self._declared}
+        for schedule in self.schedules.list(app=self.name):
+            if schedule.id not in kept and schedule.standing is not Standing.PAUSED:
+                note = f"no longer declared by {self.name}"
+                self.schedules.pause(schedule.id, note, by=DECLARED_NO_MORE)
+
+    def run(self) -> None:
+        """Work until interrupted. The first signal lets runs finish, the second stops at once."""
+        asyncio.run(self.serve())
+
+    async def serve(self) -> None:
+        """Declare, then work until a signal or cancellation."""
+        engine = self.parts.engine(self.name, self.settings)
+        self.declare()
+        deaf = self.parts.listen()
+        loop = asyncio.get_running_loop()
+        working = loop.create_task(engine.run())
+        signals = 0
+
+        def on_signal() -> None:
+            nonlocal signals
+            signals += 1
+            if signals == 1:
+                log.info("stopping: %d runs may finish; a second signal stops at once", engine.in_hand)
+                engine.stop()
+            else:
+                engine.kill()
+                working.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, on_signal)
+        try:
+            await working
+        except asyncio.CancelledError:
+            if signals < 2:
+                raise
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+            deaf()
+            self._leave(engine)
+
+    async def __aenter__(self) -> "Foliot":
+        """Work inside a program that has its own loop, beside what it does."""
+        engine = self.parts.engine(self.name, replace(self.settings, inline=False))
+        await asyncio.get_running_loop().run_in_executor(None, self.declare)
+        self._embedded = (engine, asyncio.get_running_loop().create_task(engine.run()), self.parts.listen())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._embedded is not None
+        engine, working, deaf = self._embedded
+        engine.stop()
+        await working
+        deaf()
+        self._leave(engine)
+        self._embedded = None
+
+    def _leave(self, engine: Engine) -> None:
+        self.parts.engines.remove(engine)
+        self.executor.close()
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database; it is opened again when it is needed."""
+        if self._parts is not None:
+            self._parts.close()
+            self._parts = None

@@ -1,0 +1,80 @@
+"""Configurations, read once and kept: compiled specs and policies are shared by all schedules that spell them alike."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from foliot.domain.generation import Timetable
+from foliot.domain.policies import Policies, read_policies
+from foliot.domain.schedule import State
+from foliot.domain.spec import Spec
+from foliot.domain.times import Times
+from foliot.ports import ScheduleRow, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A schedule's configuration, ready to be worked with."""
+
+    ref: int
+    version: int
+    id: str
+    target: str
+    target_ref: int
+    timetable: Timetable
+    policies: Policies
+    input: str | None
+    labels: Mapping[str, str]
+
+
+@lru_cache(maxsize=4096)
+def compiled(spec: str) -> Times:
+    """The instants of a canonical spec, given as text."""
+    return Spec.from_canonical(spec).compile()
+
+
+@lru_cache(maxsize=4096)
+def _labels(text: str) -> Mapping[str, str]:
+    labels: Mapping[str, str] = json.loads(text)
+    return labels
+
+
+def scheduled(row: ScheduleRow) -> Scheduled:
+    return Scheduled(
+        ref=row.ref,
+        version=row.version,
+        id=row.id,
+        target=row.target_name,
+        target_ref=row.target,
+        timetable=Timetable(compiled(row.spec), row.id),
+        policies=read_policies(row.policies),
+        input=row.input,
+        labels=_labels(row.labels),
+    )
+
+
+class Configurations:
+    """Those that were used lately, each known to be the one that the cursor speaks of."""
+
+    def __init__(self, most: int = 20_000) -> None:
+        self._most = most
+        self._known: dict[int, Scheduled] = {}
+
+    def of(self, tx: Transaction, states: Iterable[State]) -> dict[int, Scheduled]:
+        """By schedule, the configurations of the versions that these states name."""
+        known = self._known
+        found: dict[int, Scheduled] = {}
+        absent = []
+        for state in states:
+            kept = known.get(state.ref)
+            if kept is None or kept.version != state.version:
+                absent.append(state.ref)
+            else:
+                found[state.ref] = kept
+        if absent:
+            if len(known) + len(absent) > self._most:
+                known.clear()
+            for row in tx.configurations(absent):
+                found[row.ref] = known[row.ref] = scheduled(row)
+        return found

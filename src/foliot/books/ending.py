@@ -1,0 +1,85 @@
+"""Ending: what the end of a run writes besides its own row."""
+
+from typing import NamedTuple
+
+from foliot.books.configurations import Scheduled
+from foliot.books.entries import Entries
+from foliot.books.posting import post_release
+from foliot.domain.runs import Hold, Kind, Order, Status
+from foliot.domain.schedule import State
+from foliot.domain.settlement import Ended, Memory, Outcome, settle
+from foliot.domain.slots import Slot, SlotKey, run_id
+from foliot.ports import Transaction
+
+PAUSED_BY_FAILURE = "pause_on_failure"
+
+
+class End(NamedTuple):
+    """A run that ended, and how."""
+
+    ref: int
+    schedule_ref: int
+    kind: Kind
+    backfill: int
+    nominal_at: int
+    attempt: int
+    occupies: bool
+    order: Order | None
+    input: str | None
+    overlap: str | None
+    outcome: Outcome
+
+
+def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, end: End) -> State:
+    """Its retry, or the end of its chain: what is remembered, who may start, whether the schedule pauses."""
+    key = SlotKey(schedule.id, end.kind, end.nominal_at, end.backfill)
+    ended = Ended(str(key), end.kind, end.attempt, end.occupies, end.order)
+    settlement = settle(ended, end.outcome, schedule.policies, tx.now)
+    if settlement.retry_at is not None:
+        entries.record(
+            schedule,
+            Slot(end.nominal_at, settlement.retry_at),
+            Status.PENDING,
+            hold=Hold.RETRY,
+            kind=end.kind,
+            backfill=end.backfill,
+            attempt=end.attempt + 1,
+            occupies=end.occupies,
+            overlap=end.overlap,
+            ready_for=state.target,
+            ready_at=settlement.retry_at,
+            retry_of=end.ref,
+            input=end.input,
+        )
+        return state
+    if end.kind is Kind.BACKFILL:
+        entries.end_of_backfill_run(end.backfill)
+        return state
+    state = _remembered(state, settlement.memory, end)
+    if end.occupies:
+        state = state._replace(running=state.running - 1)
+    if settlement.gives_back and state.remaining is not None:
+        state = state._replace(remaining=state.remaining + 1, wake_at=tx.now)
+        entries.move(state)
+    if settlement.pauses and not state.is_paused(tx.now):
+        state = _paused(tx, state, f"{run_id(key, end.attempt)} failed: {end.outcome.reason}")
+        entries.move(state)
+    entries.keep(state)
+    return post_release(tx, entries, schedule, state)
+
+
+def _remembered(state: State, memory: Memory, end: End) -> State:
+    match memory:
+        case Memory.RESULT:
+            return state._replace(last_result=end.ref if end.outcome.result is not None else None, last_failure=None)
+        case Memory.FAILURE:
+            return state._replace(last_failure=end.ref)
+        case Memory.NOTHING:
+            return state
+
+
+def _paused(tx: Transaction, state: State, note: str) -> State:
+    version = state.version + 1
+    tx.update_schedule(state.ref, pause_note=note, paused_by=PAUSED_BY_FAILURE, version=version, updated_at=tx.now)
+    tx.set_version(state.ref, version, state.target)
+    return state._replace(version=version, pause_from=tx.now, pause_to=None, wake_at=None)

@@ -1,0 +1,250 @@
+"""The entries that a transaction is going to make, collected so that each kind is written in one batch."""
+
+from collections import Counter
+
+from foliot.books.configurations import Scheduled
+from foliot.domain.admission import Applicant
+from foliot.domain.generation import Gap
+from foliot.domain.runs import Hold, Kind, Reason, Status
+from foliot.domain.schedule import State
+from foliot.domain.slots import Slot
+from foliot.ports import Launch, Row, RunRow, Transaction
+
+
+class Crew:
+    """Who would run what starts now: a worker with room for so many, or nobody in particular."""
+
+    __slots__ = ("room", "worker")
+
+    def __init__(self, worker: int = 0, room: int = 0) -> None:
+        self.worker = worker
+        self.room = room
+
+
+class Entries:
+    """What is to be written, and what is to be launched once it is."""
+
+    def __init__(self, tx: Transaction, crew: Crew) -> None:
+        self.now = tx.now
+        self.crew = crew
+        self.launches: list[Launch] = []
+        self.recalls = False
+        """Whether a worker, this one or another, must look again at the runs that it holds."""
+        self._next_ref = tx.next_ref
+        self._started_new: list[Row] = []
+        self._recorded: list[Row] = []
+        self._gaps: list[Row] = []
+        self._started: list[Row] = []
+        self._ready: list[Row] = []
+        self._held: list[Row] = []
+        self._ended: list[Row] = []
+        self._moved: dict[int, State] = {}
+        self._kept: dict[int, State] = {}
+        self._backfill_ends: Counter[int] = Counter()
+
+    def __len__(self) -> int:
+        """Rows of the ledger that are to be inserted."""
+        return len(self._started_new) + len(self._recorded)
+
+    def write(self, tx: Transaction) -> None:
+        """Write all of it, and be empty again but for the launches."""
+        tx.start_new(self._started_new)
+        tx.record(self._recorded)
+        tx.record_gaps(self._gaps)
+        tx.start(self._started)
+        tx.make_ready(self._ready)
+        tx.hold(self._held)
+        tx.end(self._ended)
+        tx.move(self._moved.values())
+        tx.keep(self._kept.values())
+        for rows in (
+            self._started_new,
+            self._recorded,
+            self._gaps,
+            self._started,
+            self._ready,
+            self._held,
+            self._ended,
+        ):
+            rows.clear()
+        self._moved.clear()
+        self._kept.clear()
+        if self._backfill_ends:
+            _note_ends(tx, self._backfill_ends)
+            self._backfill_ends.clear()
+
+    def start_slot(
+        self,
+        schedule: Scheduled,
+        state: State,
+        slot: Slot | Applicant,
+        *,
+        occupies: bool,
+        kind: Kind = Kind.SLOT,
+        backfill: int = 0,
+        input: str | None = None,
+    ) -> None:
+        """A slot that starts as it is recorded; it waits for a worker when the crew has no room, or it has an input."""
+        if self.crew.room <= 0 or input is not None:
+            self.record(
+                schedule,
+                slot,
+                Status.PENDING,
+                kind=kind,
+                backfill=backfill,
+                occupies=occupies,
+                ready_for=state.target,
+                ready_at=self.now,
+                input=input,
+            )
+            return
+        self.crew.room -= 1
+        ref, now = self._next_ref(), self.now
+        nominal_at, due_at = slot.nominal_at, slot.due_at
+        self._started_new.append(
+            (
+                ref,
+                schedule.ref,
+                nominal_at,
+                due_at,
+                kind,
+                backfill,
+                1 if occupies else 0,
+                self.crew.worker,
+                schedule.version,
+                now,
+                now,
+            )
+        )
+        self.launches.append(
+            Launch(
+                ref,
+                1,
+                schedule.ref,
+                schedule.id,
+                schedule.target,
+                kind,
+                nominal_at,
+                due_at,
+                1,
+                backfill,
+                occupies,
+                schedule.labels,
+                schedule.input,
+                None,
+                None,
+                schedule.policies.timeout,
+                state.last_result,
+                state.last_failure,
+            )
+        )
+
+    def start_run(self, schedule: Scheduled, state: State, run: RunRow, *, occupies: bool) -> None:
+        """A run that has its row starts, or goes on, under a new token."""
+        if self.crew.room <= 0:
+            self._ready.append((state.target, self.now, 1 if occupies else 0, run.ref))
+            return
+        self.crew.room -= 1
+        started_at = run.started_at if run.started_at is not None else self.now
+        self._started.append((self.crew.worker, 1 if occupies else 0, schedule.version, started_at, run.ref))
+        self.launches.append(
+            Launch(
+                run.ref,
+                run.token + 1,
+                schedule.ref,
+                schedule.id,
+                schedule.target,
+                run.kind,
+                run.nominal_at,
+                run.due_at,
+                run.attempt,
+                run.backfill,
+                occupies,
+                schedule.labels,
+                schedule.input if run.input is None else run.input,
+                run.input,
+                run.overlap,
+                schedule.policies.timeout,
+                state.last_result,
+                state.last_failure,
+            )
+        )
+
+    def record(
+        self,
+        schedule: Scheduled,
+        slot: Slot | Applicant,
+        status: Status,
+        *,
+        reason: Reason | None = None,
+        hold: Hold | None = None,
+        kind: Kind = Kind.SLOT,
+        backfill: int = 0,
+        attempt: int = 1,
+        occupies: bool = False,
+        overlap: str | None = None,
+        ready_for: int | None = None,
+        ready_at: int | None = None,
+        retry_of: int | None = None,
+        input: str | None = None,
+    ) -> int:
+        """A slot that does not start now, and why."""
+        ref = self._next_ref()
+        ended_at = None if status is Status.PENDING else self.now
+        self._recorded.append(
+            (
+                ref,
+                schedule.ref,
+                slot.nominal_at,
+                slot.due_at,
+                kind,
+                backfill,
+                attempt,
+                status,
+                reason,
+                hold,
+                1 if occupies else 0,
+                overlap,
+                ready_for,
+                ready_at,
+                retry_of,
+                schedule.version,
+                self.now,
+                ended_at,
+                input,
+            )
+        )
+        return ref
+
+    def record_gap(self, schedule: Scheduled, gap: Gap) -> None:
+        self._gaps.append((schedule.ref, *gap, self.now))
+
+    def hold_run(self, ref: int, hold: Hold) -> None:
+        self._held.append((hold, ref))
+
+    def end_run(self, ref: int, status: Status, reason: Reason) -> None:
+        """A run that is over by decision."""
+        self._ended.append((status, reason, self.now, ref))
+
+    def end_of_backfill_run(self, backfill: int) -> None:
+        """The last attempt at one of its slots is over: the next may start."""
+        self._backfill_ends[backfill] += 1
+
+    def move(self, state: State) -> None:
+        """The schedule's cursor, pause or wake-up has changed."""
+        self._kept.pop(state.ref, None)
+        self._moved[state.ref] = state
+
+    def keep(self, state: State) -> None:
+        """Only the schedule's counts have changed."""
+        if state.ref in self._moved:
+            self._moved[state.ref] = state
+        else:
+            self._kept[state.ref] = state
+
+
+def _note_ends(tx: Transaction, ends: Counter[int]) -> None:
+    for backfill in tx.backfills(ends):
+        running = backfill.running - ends[backfill.ref]
+        wake_at = tx.now if backfill.ended_at is None else None
+        tx.save_backfill(backfill._replace(running=running, wake_at=wake_at))

@@ -1,0 +1,187 @@
+"""Posting: from decisions to entries. Each function takes a schedule's state, adds entries, returns its new state."""
+
+from collections.abc import Sequence
+
+from foliot.books.configurations import Scheduled
+from foliot.books.entries import Entries
+from foliot.domain.admission import Admission, Applicant, Stop, admit
+from foliot.domain.generation import Generation, close_pause, generate, not_yet_due
+from foliot.domain.policies import Overlap
+from foliot.domain.runs import Hold, Kind, Order, Reason, Status
+from foliot.domain.schedule import State
+from foliot.ports import RunRow, Transaction
+
+SLOTS_A_SWEEP = 1000
+"""So many slots of one schedule are admitted in one go at most; the others follow at once."""
+_WAITING_AT_ONCE = 100
+
+
+def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
+    """Record every slot that the schedule owes up to now, start those that may, and move its cursor."""
+    marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
+    generation = generate(schedule.timetable, schedule.policies, state, tx.now, SLOTS_A_SWEEP, marked)
+    resumes = state.pause_from is not None and not state.is_paused(tx.now)
+    state = state._replace(swept_to=generation.swept_to, wake_at=generation.wake_at)
+    if marked:
+        state = state._replace(marks=sum(mark > state.swept_to for mark in marked))
+    _post_generation(entries, schedule, state, generation)
+    if len(generation.due) == 1 and _is_free(schedule, state):
+        entries.start_slot(schedule, state, generation.due[0], occupies=True)
+        state = state._replace(running=1)
+    elif generation.due or (state.held and not state.is_paused(tx.now)):
+        state = post_applicants(tx, entries, schedule, state, [Applicant(*slot) for slot in generation.due])
+    if resumes and (state.wake_at is None or state.wake_at > tx.now):
+        tx.wake_retries(state.ref, state.target)
+        state = state._replace(pause_from=None, pause_to=None)
+    if state.remaining == 0:
+        state = state._replace(wake_at=None)
+    entries.move(state)
+    return state
+
+
+def _is_free(schedule: Scheduled, state: State) -> bool:
+    """Whether nothing at all can keep the schedule's next slot from starting: the case that must be fast."""
+    return (
+        state.running == 0
+        and state.held == 0
+        and state.remaining is None
+        and schedule.policies.overlap is not Overlap.ALLOW_ALL
+    )
+
+
+def post_edit(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
+    """Settle what the schedule owes under its old rules, so that new ones begin now and for the future only.
+
+    What a pause has kept back is recorded as paused. A slot whose nominal time has come keeps its due time.
+    """
+    if state.is_paused(tx.now):
+        closing = close_pause(schedule.timetable, state, tx.now)
+        _post_generation(entries, schedule, state, closing)
+        state = state._replace(swept_to=closing.swept_to, pause_from=tx.now)
+    else:
+        state = post_sweep(tx, entries, schedule, state)
+        while state.wake_at is not None and state.wake_at <= tx.now:
+            entries.write(tx)
+            state = post_sweep(tx, entries, schedule, state)
+        marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
+        for slot in not_yet_due(schedule.timetable, state, tx.now):
+            if slot.nominal_at not in marked and state.remaining != 0:
+                entries.record(
+                    schedule, slot, Status.PENDING, hold=Hold.DUE, ready_for=state.target, ready_at=slot.due_at
+                )
+    state = state._replace(swept_to=max(state.swept_to, tx.now))
+    entries.move(state)
+    return state
+
+
+def post_applicants(
+    tx: Transaction,
+    entries: Entries,
+    schedule: Scheduled,
+    state: State,
+    applicants: Sequence[Applicant],
+    rows: Sequence[RunRow] = (),
+) -> State:
+    """Judge what wants to start, after those that have waited longer. `rows` are those of applicants that have one."""
+    waiting: list[RunRow] = []
+    if state.held and _concerns_waiting(schedule, state, applicants):
+        waiting = tx.waiting(state.ref, _WAITING_AT_ONCE)
+    by_ref = {row.ref: row for row in (*waiting, *rows)}
+    everybody = [*map(applicant_of, waiting), *applicants]
+    admission = admit(state._replace(held=state.held - len(waiting)), schedule.policies, everybody, tx.now)
+    if admission.stop is not None:
+        cleared = _clear_way(tx, entries, state, admission.stop)
+        if cleared.running == 0:
+            unhindered = cleared._replace(held=cleared.held - len(waiting))
+            admission = admit(unhindered, schedule.policies, everybody, tx.now)
+        state = cleared
+    state = _post_admission(entries, schedule, state, admission, by_ref)
+    entries.keep(state)
+    return state
+
+
+def _concerns_waiting(schedule: Scheduled, state: State, applicants: Sequence[Applicant]) -> bool:
+    """Whether those that wait may start or be superseded now: else they are only counted."""
+    if state.running == 0:
+        return True
+    plain = (Overlap.SKIP, Overlap.BUFFER_ALL, Overlap.ALLOW_ALL)
+    return any((applicant.overlap or schedule.policies.overlap) not in plain for applicant in applicants)
+
+
+def post_release(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
+    """Let start what the end of a run, or of a pause, makes room for."""
+    while state.held and state.running == 0:
+        before = state.held
+        state = post_applicants(tx, entries, schedule, state, ())
+        if state.held == before or state.running:
+            break
+        entries.write(tx)
+    return state
+
+
+def _clear_way(tx: Transaction, entries: Entries, state: State, stop: Stop) -> State:
+    """Deal with the runs that are in the way: those that no worker has yet are over at once, the others are told."""
+    told = []
+    gone = 0
+    for run in tx.occupants(state.ref):
+        if stop is Stop.TERMINATE:
+            entries.end_run(run.ref, Status.CANCELLED, Reason.TERMINATED)
+            gone += 1
+        elif run.worker is None or run.status == Status.PENDING:
+            entries.end_run(run.ref, Status.CANCELLED, Reason.CANCELLED_BY_POLICY)
+            gone += 1
+        else:
+            told.append(run.ref)
+    if told:
+        tx.tell(told, Order.CANCEL_BY_POLICY)
+    entries.recalls = True
+    return state._replace(running=state.running - gone)
+
+
+def applicant_of(run: RunRow) -> Applicant:
+    """A run that has its row and wants to start."""
+    return Applicant(
+        run.nominal_at,
+        run.due_at,
+        Kind(run.kind),
+        None if run.overlap is None else Overlap(run.overlap),
+        run.ref,
+        run.hold in (Hold.OVERLAP, Hold.PAUSED),
+    )
+
+
+def _post_generation(entries: Entries, schedule: Scheduled, state: State, generation: Generation) -> None:
+    for missed in generation.missed:
+        entries.record(schedule, missed.slot, Status.SKIPPED, reason=missed.reason)
+    for gap in generation.gaps:
+        entries.record_gap(schedule, gap)
+    for slot in generation.later:
+        entries.record(schedule, slot, Status.PENDING, hold=Hold.DUE, ready_for=state.target, ready_at=slot.due_at)
+
+
+def _post_admission(
+    entries: Entries, schedule: Scheduled, state: State, admission: Admission, rows: dict[int, RunRow]
+) -> State:
+    running, held, remaining = state.running, state.held, state.remaining
+    for applicant, occupies in admission.starts:
+        if applicant.ref is None:
+            entries.start_slot(schedule, state, applicant, occupies=occupies)
+        else:
+            entries.start_run(schedule, state, rows[applicant.ref], occupies=occupies)
+        running += occupies
+        held -= applicant.is_held
+        if remaining is not None and applicant.kind is Kind.SLOT:
+            remaining -= 1
+    for applicant, hold in admission.waits:
+        if applicant.ref is None:
+            entries.record(schedule, applicant, Status.PENDING, hold=hold)
+        elif rows[applicant.ref].hold != hold:
+            entries.hold_run(applicant.ref, hold)
+        held += not applicant.is_held
+    for applicant, reason in admission.skips:
+        if applicant.ref is None:
+            entries.record(schedule, applicant, Status.SKIPPED, reason=reason)
+        else:
+            entries.end_run(applicant.ref, Status.SKIPPED, reason)
+        held -= applicant.is_held
+    return state._replace(running=running, held=held, remaining=remaining)

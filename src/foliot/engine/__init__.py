@@ -1,0 +1,1 @@
+"""THE LOOPS: read, decide, record."""

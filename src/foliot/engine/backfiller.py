@@ -1,0 +1,58 @@
+"""The backfiller: starts the next slots of backfills, behind the live ones and in a lane of their own."""
+
+from foliot.books.configurations import Configurations, Scheduled
+from foliot.books.entries import Entries
+from foliot.domain.backfill import Attempted, Backfill, Direction, Which, choose
+from foliot.domain.instants import MICROSECONDS
+from foliot.domain.runs import Kind
+from foliot.domain.schedule import State
+from foliot.domain.slots import Slot
+from foliot.ports import BackfillRow, Transaction
+
+
+def feed(tx: Transaction, entries: Entries, known: Configurations, target: int, limit: int) -> bool:
+    """Start what the target's backfills have room for; whether there is more to look at at once."""
+    backfills = tx.due_backfills(target, tx.now, limit)
+    if not backfills:
+        return False
+    states = {state.ref: state for state in tx.states_seen({backfill.schedule_ref for backfill in backfills})}
+    configurations = known.of(tx, states.values())
+    for backfill in backfills:
+        fed = _feed(tx, entries, configurations[backfill.schedule_ref], states[backfill.schedule_ref], backfill)
+        tx.save_backfill(fed)
+    entries.write(tx)
+    return True
+
+
+def _feed(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, row: BackfillRow) -> BackfillRow:
+    room = row.concurrency - row.running
+
+    def runs_between(first_at: int, last_at: int) -> list[Attempted]:
+        return tx.attempted(schedule.ref, first_at, last_at)
+
+    chosen = choose(schedule.timetable.times, backfill_of(row), room, runs_between)
+    for nominal in chosen.nominals:
+        slot = Slot(nominal * MICROSECONDS, tx.now)
+        entries.start_slot(schedule, state, slot, occupies=False, kind=Kind.BACKFILL, backfill=row.ref, input=row.input)
+    running = row.running + len(chosen.nominals)
+    is_over = chosen.is_exhausted and running == 0
+    return row._replace(
+        running=running,
+        started=row.started + len(chosen.nominals),
+        done_to=chosen.done_to,
+        wake_at=tx.now if not chosen.is_exhausted and running < row.concurrency else None,
+        ended_at=tx.now if is_over else None,
+    )
+
+
+def backfill_of(row: BackfillRow) -> Backfill:
+    return Backfill(
+        row.ref,
+        row.first,
+        row.last,
+        Which(row.which),
+        Direction(row.direction),
+        row.concurrency,
+        row.running,
+        row.done_to,
+    )

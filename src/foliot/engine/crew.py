@@ -1,0 +1,179 @@
+"""The runs that a worker has in its hands: started, timed, told to stop, and reported."""
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable
+from itertools import islice
+
+from foliot.domain.errors import Unavailable
+from foliot.domain.instants import MICROSECONDS
+from foliot.domain.runs import Order, Reason, Status
+from foliot.domain.settlement import Outcome
+from foliot.engine.settler import Report
+from foliot.ports import Clock, Control, Gate, Launch
+
+log = logging.getLogger("foliot.engine")
+
+LAUNCH_RETRIES = 3
+_FIRST_WAIT = 1.0
+_STOPS_WITHIN = 5.0
+
+_BY_ORDER = {
+    Order.CANCEL_BY_USER: Outcome(Status.CANCELLED, Reason.CANCELLED_BY_USER),
+    Order.CANCEL_BY_POLICY: Outcome(Status.CANCELLED, Reason.CANCELLED_BY_POLICY),
+}
+_STOPPED_ITSELF = Outcome(Status.ERROR, Reason.ABORTED, error="it cancelled itself")
+_TIMED_OUT = Outcome(Status.ERROR, Reason.TIMEOUT, error="it ran longer than its timeout")
+
+
+class Running:
+    """One run in this worker's hands."""
+
+    __slots__ = ("control", "is_reported", "launch", "task")
+
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.control = Control()
+        self.is_reported = False
+        self.task: asyncio.Task[None] | None = None
+
+
+class Hands:
+    """What this worker holds, and what it has to report."""
+
+    def __init__(self, gate: Gate, clock: Clock, wake: Callable[[], None]) -> None:
+        self.gate = gate
+        self.clock = clock
+        self.held: dict[int, Running] = {}
+        self.abandoned = 0
+        """Threads that could not be stopped and work on, though nothing of it counts."""
+        self._wake = wake
+        self._reports: list[Report] = []
+        self._deadlines: list[tuple[float, int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def begin(self, launch: Launch) -> None:
+        """Execute a run that this worker holds the lease of."""
+        running = Running(launch)
+        self.held[launch.ref] = running
+        if launch.timeout is not None:
+            deadline = self.clock.steady() + launch.timeout / MICROSECONDS
+            heapq.heappush(self._deadlines, (deadline, launch.ref, launch.token))
+        running.task = asyncio.get_running_loop().create_task(self._execute(running))
+
+    async def _execute(self, running: Running) -> None:
+        try:
+            outcome = await self._through_gate(running.launch, running.control)
+        except asyncio.CancelledError:
+            order = running.control.order
+            self._report(running, _STOPPED_ITSELF if order is None else _BY_ORDER[order])
+            return
+        except Exception as error:  # A defect of the gate itself must not lose the run.
+            log.exception("the gate failed on %s", running.launch.target)
+            outcome = Outcome(Status.ERROR, Reason.INTERNAL, error=f"{type(error).__name__}: {error}")
+        self._report(running, outcome)
+
+    async def _through_gate(self, launch: Launch, control: Control) -> Outcome:
+        """Launch it, and again when the gate was not there: the same run under the same key."""
+        for retry in range(LAUNCH_RETRIES + 1):
+            try:
+                return await self.gate.execute(launch, control)
+            except Unavailable as error:
+                if retry == LAUNCH_RETRIES:
+                    return Outcome(Status.ERROR, Reason.PROVIDER_UNAVAILABLE, error=str(error))
+                await asyncio.sleep(_FIRST_WAIT * 2**retry)
+        raise AssertionError("not reached")
+
+    def _report(self, running: Running, outcome: Outcome) -> None:
+        if running.is_reported or running.control.fenced:
+            return
+        running.is_reported = True
+        self._reports.append(Report(running.launch, outcome, running.control.order, self.clock.now()))
+        self._wake()
+
+    @property
+    def reports(self) -> int:
+        return len(self._reports)
+
+    def take_reports(self, most: int) -> list[Report]:
+        """The oldest reports; they stay in the hands until they are recorded."""
+        return list(islice(self._reports, most))
+
+    def recorded(self, reports: list[Report]) -> None:
+        """The ledger has them, or has refused them."""
+        del self._reports[: len(reports)]
+        for report in reports:
+            self._let_go(report.launch)
+
+    def _let_go(self, launch: Launch) -> None:
+        running = self.held.get(launch.ref)
+        if running is not None and running.launch.token == launch.token:
+            del self.held[launch.ref]
+
+    def tokens(self) -> dict[int, int]:
+        """What is held, token by run."""
+        return {ref: running.launch.token for ref, running in self.held.items()}
+
+    def progress(self) -> list[tuple[str, int, int]]:
+        """What the runs have said of their progress since they were last asked."""
+        said = []
+        for ref, running in self.held.items():
+            if running.control.progress is not None:
+                said.append((running.control.progress, ref, running.launch.token))
+                running.control.progress = None
+        return said
+
+    def obey(self, orders: dict[int, Order]) -> None:
+        """Ask runs to stop: code that waits is interrupted, a thread finds out when it looks."""
+        for ref, order in orders.items():
+            running = self.held.get(ref)
+            if running is not None and running.control.order is None:
+                running.control.order = order
+                if running.control.interruptible and running.task is not None:
+                    running.task.cancel()
+
+    def fence(self, refs: list[int]) -> None:
+        """These are no longer ours: stop them as far as possible and forget them."""
+        for ref in refs:
+            running = self.held.pop(ref, None)
+            if running is None:
+                continue
+            running.control.fenced = True
+            self._reports = [report for report in self._reports if report.launch.ref != ref]
+            self._stop(running)
+
+    def _stop(self, running: Running) -> None:
+        if running.task is not None and not running.task.done():
+            self.abandoned += not running.control.interruptible
+            running.task.cancel()
+
+    def next_deadline(self) -> float | None:
+        """On the steady clock, when the next timeout may be over."""
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def time_out(self) -> None:
+        """End the runs whose timeout is over; whether their code obeys or not, they are errors now."""
+        while self._deadlines and self._deadlines[0][0] <= self.clock.steady():
+            _, ref, token = heapq.heappop(self._deadlines)
+            running = self.held.get(ref)
+            if running is not None and running.launch.token == token and not running.is_reported:
+                order = running.control.order
+                self._report(running, _TIMED_OUT if order is None else _BY_ORDER[order])
+                self._stop(running)
+
+    async def interrupt(self) -> dict[int, int]:
+        """Stop what can be stopped and wait a moment for it; what is left, token by run, are threads."""
+        stopped = [running for running in self.held.values() if running.control.interruptible]
+        self.fence([running.launch.ref for running in stopped])
+        tasks = [running.task for running in stopped if running.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=_STOPS_WITHIN)
+        return self.tokens()
+
+    def drop(self) -> None:
+        """Stop everything and report nothing: what a sudden death does."""
+        self.fence(list(self.held))
+        self._reports.clear()

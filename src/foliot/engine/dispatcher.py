@@ -1,0 +1,53 @@
+"""The dispatcher: takes up runs that wait for nothing but a worker."""
+
+from itertools import groupby
+
+from foliot.books.configurations import Configurations, Scheduled
+from foliot.books.entries import Entries
+from foliot.books.posting import applicant_of, post_applicants
+from foliot.domain.runs import Hold, Kind
+from foliot.domain.schedule import State
+from foliot.ports import Launch, RunRow, Transaction
+
+
+def take_up(tx: Transaction, entries: Entries, known: Configurations, target: int, limit: int) -> bool:
+    """Lease ready runs of the target, at most `limit`; whether there are more."""
+    ready = tx.ready(target, tx.now, limit)
+    if not ready:
+        return False
+    states = {state.ref: state for state in tx.states_free({run.schedule_ref for run in ready})}
+    configurations = known.of(tx, states.values())
+    ready.sort(key=lambda run: (run.schedule_ref, run.nominal_at, run.ref))
+    for schedule_ref, runs in groupby(ready, key=lambda run: run.schedule_ref):
+        if schedule_ref in states:
+            _take_up(tx, entries, configurations[schedule_ref], states[schedule_ref], list(runs))
+    entries.write(tx)
+    return len(ready) == limit
+
+
+def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, runs: list[RunRow]) -> None:
+    judged = [run for run in runs if run.hold == Hold.DUE]
+    for run in runs:
+        if run.hold == Hold.RETRY and run.kind == Kind.SLOT and state.is_paused(tx.now):
+            tx.park(run.ref)
+        elif run.hold != Hold.DUE and entries.crew.room > 0:
+            # Admitted before, or taken from a worker that died: it has its place already.
+            entries.start_run(schedule, state, run, occupies=bool(run.occupies))
+    if judged:
+        post_applicants(tx, entries, schedule, state, [applicant_of(run) for run in judged], judged)
+
+
+def with_memories(tx: Transaction, launches: list[Launch]) -> list[Launch]:
+    """The launches, each with the last result and the last failure of its schedule."""
+    refs = {ref for launch in launches for ref in (launch.result_of, launch.failure_of) if ref is not None}
+    if not refs:
+        return launches
+    endings = tx.endings(refs)
+    nothing = (None, None)
+    return [
+        launch._replace(
+            last_result=endings.get(launch.result_of or 0, nothing)[0],
+            last_failure=endings.get(launch.failure_of or 0, nothing)[1],
+        )
+        for launch in launches
+    ]

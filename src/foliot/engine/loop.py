@@ -1,0 +1,468 @@
+"""The loop: one turn settles, rescues, takes up and sweeps in one transaction, then sleeps until something is due."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+from foliot.books.configurations import Configurations
+from foliot.books.entries import Crew, Entries
+from foliot.domain.errors import Unavailable
+from foliot.domain.instants import MICROSECONDS
+from foliot.engine.backfiller import feed
+from foliot.engine.crew import Hands
+from foliot.engine.dispatcher import take_up, with_memories
+from foliot.engine.pruner import prune
+from foliot.engine.rescuer import Recall, hand_back, recall, rescue
+from foliot.engine.settings import EngineSettings
+from foliot.engine.settler import Report, StaleReports, settle_all, settle_with_care
+from foliot.engine.sweeper import sweep
+from foliot.ports import Clock, Database, Earliest, Gate, Launch, Transaction
+
+T = TypeVar("T")
+
+log = logging.getLogger("foliot.engine")
+
+_CLOCK_STEP = 2 * MICROSECONDS
+_LONGEST_BACKOFF = 5.0
+_OVERDUE = 1 * MICROSECONDS
+"""Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""
+
+
+_OTHERS_HAVE_IT = 50_000
+
+
+class Fenced(Exception):
+    """This worker was declared gone while it was not looking."""
+
+
+class Situation(NamedTuple):
+    """What a turn knows before its transaction begins."""
+
+    reports: list[Report]
+    held: dict[int, int] | None
+    """Token by run, when the ledger is to be compared with it."""
+    in_hand: int
+    rooms: dict[int, int]
+    """By target, how many runs could be started."""
+    batch: int
+    careful: bool
+    progress: list[tuple[str, int, int]]
+    starts: bool
+    """Whether anything new may start."""
+
+
+class Turn(NamedTuple):
+    """What a turn did, once it is committed."""
+
+    now: int
+    launches: list[Launch]
+    refused: list[Report]
+    recalled: Recall | None
+    rescued: int
+    is_full: bool
+    recalls: bool
+    leased_until: int | None
+    next_at: int | None
+
+
+class Counters:
+    """What happened since the start, for people and metrics."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.started = 0
+        self.settled = 0
+        self.refused = 0
+        """Reports that came too late, and were not recorded."""
+        self.fenced = 0
+        self.rescued = 0
+        self.outages = 0
+        self.clock_steps = 0
+
+
+class Engine:
+    """One worker: no leader, no timer per schedule. Any number of them may share a database that allows it."""
+
+    def __init__(
+        self, database: Database, gate: Gate, clock: Clock, name: str, settings: EngineSettings | None = None
+    ) -> None:
+        self.database = database
+        self.gate = gate
+        self.clock = clock
+        self.name = name
+        self.settings = settings or EngineSettings()
+        self.counters = Counters()
+        self.worker = 0
+        self._known = Configurations()
+        self._poked = asyncio.Event()
+        self._hands = Hands(gate, clock, self._poked.set)
+        self._targets: dict[str, int] = {}
+        self._names: dict[int, str] = {}
+        self._batch = self.settings.smallest_batch
+        self._is_full = False
+        self._recall_wanted = False
+        self._stopping = False
+        self._leased_until: int | None = None
+        self._offset = 0
+        """How far the database's clock is ahead of this machine's."""
+        self._next_at: int | None = 0
+        self._looked_at = 0.0
+        self._renewed_at = 0.0
+        self._pruned_at = 0
+        self._prune_after = 0
+        self._expiry_at: int | None = None
+        self._failures = 0
+        self._thread: ThreadPoolExecutor | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def in_hand(self) -> int:
+        return len(self._hands)
+
+    def poke(self, *, recall: bool = False) -> None:
+        """Look now: something was written. Safe from any thread."""
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._poke, recall)
+
+    def _poke(self, recall: bool) -> None:
+        self._recall_wanted = self._recall_wanted or recall
+        self._next_at = 0
+        self._poked.set()
+
+    async def run(self) -> None:
+        """Work until `stop` is called; then let the runs in hand finish, and hand back what did not."""
+        self._loop = asyncio.get_running_loop()
+        try:
+            await self._begin()
+            while not self._stopping:
+                await self._step()
+            await self._finish()
+        finally:
+            if self._thread is not None:
+                self._thread.shutdown(wait=False)
+
+    def stop(self) -> None:
+        """Start nothing new, and end when the runs in hand have ended or the grace is over. Safe from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        self._stopping = True
+        self._poked.set()
+
+    def kill(self) -> None:
+        """Be dead: nothing more is run, written or handed back."""
+        self._stopping = True
+        self._hands.drop()
+        self._loop = None
+
+    async def _begin(self) -> None:
+        while not self._stopping:
+            try:
+                self.worker = await self._write(self._register)
+                return
+            except Unavailable as error:
+                log.warning("cannot start yet: %s", error)
+                await self._wait(_LONGEST_BACKOFF)
+
+    def _register(self, tx: Transaction) -> int:
+        worker = tx.register(self.name)
+        if self.database.is_local:
+            tx.void_others(worker)
+        return worker
+
+    async def _step(self) -> None:
+        self._hands.time_out()
+        if self._is_time():
+            await self._turn()
+            # The runs just begun take their first step before the next turn.
+            await asyncio.sleep(0)
+        elif self._now() - self._pruned_at >= self.settings.prune_every:
+            await self._prune()
+        else:
+            await self._sleep()
+
+    def _is_time(self) -> bool:
+        """Whether a turn has anything to do."""
+        if self._is_full or self._hands.reports or self._recall_wanted:
+            return True
+        if self._next_at is not None and self._now() >= self._next_at:
+            return True
+        since_look = (self.clock.steady() - self._looked_at) * MICROSECONDS
+        return since_look >= self.settings.look or self._heartbeat_due()
+
+    def _heartbeat_due(self) -> bool:
+        if not len(self._hands):
+            return False
+        return (self.clock.steady() - self._renewed_at) * MICROSECONDS >= self.settings.heartbeat
+
+    def _now(self) -> int:
+        return self.clock.now() + self._offset
+
+    async def _turn(self, *, careful: bool = False) -> None:
+        situation = await self._situation(careful=careful)
+        if situation is None:
+            return
+        self._poked.clear()
+        self._next_at = None
+        began = self.clock.steady()
+        try:
+            turn = await self._write(lambda tx: self._work(tx, situation))
+        except StaleReports:
+            await self._turn(careful=True)
+            return
+        except Fenced:
+            self._be_fenced()
+            await self._begin()
+            return
+        except Unavailable as error:
+            await self._survive(error)
+            return
+        self._conclude(turn, situation, began)
+
+    async def _situation(self, *, careful: bool) -> Situation | None:
+        if not await self._learn_targets():
+            return None
+        in_hand = len(self._hands)
+        free = max(0, self.settings.max_running - in_hand)
+        starts = not self._stopping
+        compare = careful or self._recall_wanted or self._heartbeat_due()
+        self._recall_wanted = False
+        # While slots wait to be started, settling can wait: until there is no room, or too much to settle.
+        holds_back = self._is_full and starts and free > 0 and self._hands.reports < self._batch and not careful
+        return Situation(
+            reports=[] if holds_back else self._hands.take_reports(self.settings.largest_batch),
+            held=self._hands.tokens() if compare else None,
+            in_hand=in_hand,
+            rooms={ref: self._room(name, free) for name, ref in self._targets.items()} if starts else {},
+            batch=self._batch,
+            careful=careful,
+            progress=self._hands.progress() if compare else [],
+            starts=starts,
+        )
+
+    def _room(self, target: str, free: int) -> int:
+        room = self.gate.room(target)
+        return free if room is None else max(0, min(free, room))
+
+    async def _learn_targets(self) -> bool:
+        """The numbers of the targets that can be executed here; new ones may have been registered."""
+        names = self.gate.targets()
+        if len(names) != len(self._targets):
+            try:
+                self._targets = await self._write(lambda tx: tx.target_refs(names))
+            except Unavailable as error:
+                await self._survive(error)
+                return False
+            self._names = {ref: name for name, ref in self._targets.items()}
+        return True
+
+    def _work(self, tx: Transaction, situation: Situation) -> Turn:
+        """All that a turn writes. It may be run again from the start: it changes nothing but the database."""
+        settings = self.settings
+        entries = Entries(tx, Crew(self.worker))
+        recalled = None
+        leased_until = self._leased_until
+        if situation.held is not None:
+            if not tx.renew(self.worker, tx.now + settings.lease if situation.held else None):
+                raise Fenced
+            leased_until = tx.now + settings.lease if situation.held else None
+            recalled = recall(situation.held, tx.leased(self.worker))
+            if recalled.unknown:
+                hand_back(tx, self.worker, situation.held)
+            tx.note_progress(situation.progress)
+        refused: list[Report] = []
+        entries.crew.room = max(situation.rooms.values(), default=0)
+        if situation.careful and situation.reports:
+            refused = settle_with_care(tx, entries, self._known, situation.reports).refused
+        elif situation.reports:
+            settle_all(tx, entries, self._known, situation.reports)
+        rescued = rescue(tx, entries, self._known, self.worker) if situation.starts else None
+        earliest = tx.earliest(list(situation.rooms))
+        is_full = self._start_due(tx, entries, situation, earliest)
+        if rescued is not None:
+            is_full = is_full or rescued.has_more
+        launches = with_memories(tx, entries.launches)
+        in_hand = situation.in_hand - len(situation.reports) + len(launches)
+        leased_until = self._lease(tx, leased_until, in_hand, len(launches))
+        if entries.recalls:
+            tx.notify("recall")
+        next_at = None if is_full else self._next(tx, situation, tx.earliest(list(situation.rooms)))
+        return Turn(
+            tx.now,
+            launches,
+            refused,
+            recalled,
+            0 if rescued is None else rescued.runs,
+            is_full,
+            entries.recalls,
+            leased_until,
+            next_at,
+        )
+
+    def _start_due(self, tx: Transaction, entries: Entries, situation: Situation, earliest: list[Earliest]) -> bool:
+        """Take up, sweep and feed for each target; whether there is more to do at once."""
+        is_full = False
+        for first in earliest:
+            room = max(0, situation.rooms[first.target] - len(entries.launches))
+            entries.crew.room = room
+            if first.ready_at is not None and first.ready_at <= tx.now and room:
+                is_full |= take_up(tx, entries, self._known, first.target, min(situation.batch, room))
+            if first.wake_at is not None and first.wake_at <= tx.now:
+                until = tx.now if entries.crew.room else tx.now - _OVERDUE
+                is_full |= sweep(tx, entries, self._known, first.target, situation.batch, until)
+            if first.backfill_at is not None and first.backfill_at <= tx.now and entries.crew.room:
+                is_full |= feed(tx, entries, self._known, first.target, situation.batch)
+        return is_full
+
+    def _lease(self, tx: Transaction, until: int | None, in_hand: int, launched: int) -> int | None:
+        """Hold a lease exactly while there is something in hand; it is written with the runs that need it."""
+        fresh = until is not None and until - tx.now > self.settings.lease - self.settings.heartbeat
+        if in_hand == 0 and until is not None:
+            wanted = None
+        elif launched and not fresh:
+            wanted = tx.now + self.settings.lease
+        else:
+            return until
+        if not tx.renew(self.worker, wanted):
+            raise Fenced
+        return wanted
+
+    def _next(self, tx: Transaction, situation: Situation, earliest: list[Earliest]) -> int | None:
+        """When to look again: at the first thing that will be due, or that another worker's lease leaves behind."""
+        moments = [tx.next_expiry(self.worker)]
+        for first in earliest:
+            room = situation.rooms[first.target]
+            moments.append(first.wake_at if room else first.wake_at and first.wake_at + _OVERDUE)
+            if room:
+                moments += [first.ready_at, first.backfill_at]
+        known = [moment for moment in moments if moment is not None]
+        return min(known, default=None)
+
+    def _conclude(self, turn: Turn, situation: Situation, began: float) -> None:
+        steady = self.clock.steady()
+        self._looked_at = steady
+        self._offset = turn.now - self.clock.now() if not self.database.is_local else 0
+        if turn.leased_until != self._leased_until:
+            self._renewed_at = steady
+        self._leased_until = turn.leased_until
+        self._failures = 0
+        self._is_full = turn.is_full
+        if self._next_at is None:
+            self._next_at = turn.next_at
+            if turn.next_at is not None and turn.next_at <= turn.now and not turn.launches and not situation.reports:
+                # Somebody else has it in hand: do not ask again and again.
+                self._next_at = turn.now + _OTHERS_HAVE_IT
+        self._adapt_batch(steady - began)
+        self._hands.recorded(situation.reports)
+        counters = self.counters
+        counters.turns += 1
+        counters.started += len(turn.launches)
+        counters.settled += len(situation.reports) - len(turn.refused)
+        counters.rescued += turn.rescued
+        if turn.refused:
+            counters.refused += len(turn.refused)
+            log.warning("%d reports came too late and were refused", len(turn.refused))
+        if turn.recalled is not None:
+            self._hands.fence(turn.recalled.gone)
+            counters.fenced += len(turn.recalled.gone)
+            self._hands.obey(turn.recalled.orders)
+        self._recall_wanted = self._recall_wanted or turn.recalls
+        for launch in turn.launches:
+            self._hands.begin(launch)
+
+    def _adapt_batch(self, seconds: float) -> None:
+        """Small batches start soon, large ones are cheap: grow while there is more, shrink when a turn takes long."""
+        if self._is_full and seconds < 0.03:
+            self._batch = min(self._batch * 2, self.settings.largest_batch)
+        elif not self._is_full or seconds > 0.1:
+            self._batch = max(self._batch // 2, self.settings.smallest_batch)
+
+    def _be_fenced(self) -> None:
+        """Others have taken over: everything in hand is theirs."""
+        log.warning("worker %d lost its lease: its %d runs are fenced", self.worker, len(self._hands))
+        self.counters.fenced += len(self._hands)
+        self._hands.drop()
+        self._leased_until = None
+
+    async def _survive(self, error: Unavailable) -> None:
+        """The database is away: keep everything in hand, and look again soon."""
+        self.counters.outages += 1
+        self._failures += 1
+        self._recall_wanted = True
+        self._next_at = 0
+        wait = min(0.05 * 2 ** min(self._failures, 10), _LONGEST_BACKOFF)
+        log.warning("the database cannot be reached, trying again in %.1f s: %s", wait, error)
+        await self._wait(wait)
+
+    async def _sleep(self) -> None:
+        """Until something is due or somebody pokes; the wall clock is looked at often, lest it was set meanwhile."""
+        now, steady = self.clock.now(), self.clock.steady()
+        waits = [self.settings.look - (steady - self._looked_at) * MICROSECONDS]
+        if self._next_at is not None:
+            waits += [self._next_at - self._now(), self.settings.clock_check]
+        if len(self._hands):
+            waits.append(self.settings.heartbeat - (steady - self._renewed_at) * MICROSECONDS)
+        deadline = self._hands.next_deadline()
+        if deadline is not None:
+            waits.append((deadline - steady) * MICROSECONDS)
+        await self._wait(max(0.0, min(waits) / MICROSECONDS))
+        step = (self.clock.now() - now) - (self.clock.steady() - steady) * MICROSECONDS
+        if abs(step) > _CLOCK_STEP:
+            self.counters.clock_steps += 1
+            log.warning("the clock was set by %+.1f s", step / MICROSECONDS)
+            self._next_at = 0
+
+    async def _wait(self, seconds: float) -> None:
+        """Until poked, at most so long. Whoever pokes has left a sign of why: a report, a time, a wish."""
+        timer = asyncio.get_running_loop().call_later(seconds, self._poked.set)
+        await self._poked.wait()
+        timer.cancel()
+        self._poked.clear()
+
+    async def _finish(self) -> None:
+        """No new starts: what is in hand may end within the grace, the rest is handed back."""
+        grace_over = self.clock.steady() + self.settings.stop_grace / MICROSECONDS
+        while len(self._hands) and self.clock.steady() < grace_over:
+            self._hands.time_out()
+            if self._is_time():
+                await self._turn()
+                await asyncio.sleep(0)
+            else:
+                left = grace_over - self.clock.steady()
+                await self._wait(max(0.0, min(left, self.settings.heartbeat / MICROSECONDS)))
+        kept = await self._hands.interrupt()
+        try:
+            await self._write(lambda tx: self._leave(tx, kept))
+        except Unavailable as error:
+            log.warning("stopped without handing back: leases run out by themselves: %s", error)
+
+    def _leave(self, tx: Transaction, kept: dict[int, int]) -> None:
+        """Hand back what was interrupted. Threads that cannot be stopped keep their lease: it runs out by itself."""
+        hand_back(tx, self.worker, kept)
+        if not kept:
+            tx.renew(self.worker, None)
+            tx.stop(self.worker)
+        tx.notify("look")
+
+    async def _prune(self) -> None:
+        """Remove a page of old runs, while there is nothing better to do."""
+        after = self._prune_after
+        try:
+            found = await self._write(lambda tx: prune(tx, self.settings, after))
+        except Unavailable as error:
+            await self._survive(error)
+            return
+        self._prune_after = found or 0
+        if found is None:
+            self._pruned_at = self._now()
+
+    async def _write(self, act: Callable[[Transaction], T]) -> T:
+        if self.settings.inline:
+            return self.database.write(act)
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="foliot-write")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self.database.write, act)

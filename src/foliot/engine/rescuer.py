@@ -1,0 +1,90 @@
+"""The rescuer: runs whose worker is gone, and runs that a worker does not know it holds."""
+
+from collections.abc import Container
+from typing import NamedTuple
+
+from foliot.books.configurations import Configurations
+from foliot.books.ending import End, post_end
+from foliot.books.entries import Entries
+from foliot.domain.runs import Kind, Order, Reason, Status
+from foliot.domain.settlement import Outcome, is_given_up
+from foliot.ports import Leased, RunRow, Transaction
+
+_AT_ONCE = 500
+
+
+class Rescue(NamedTuple):
+    runs: int
+    has_more: bool
+
+
+def rescue(tx: Transaction, entries: Entries, known: Configurations, me: int) -> Rescue:
+    """Take the runs of workers whose lease has run out, and make them ready for others; some at a time."""
+    for worker in tx.expired(me):
+        tx.stop(worker.ref)
+        runs = tx.leased_runs(worker.ref, _AT_ONCE)
+        if runs:
+            _take_away(tx, entries, known, runs)
+            return Rescue(len(runs), has_more=True)
+        tx.forget_lease(worker.ref)
+    return Rescue(0, has_more=False)
+
+
+def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: list[RunRow]) -> None:
+    states = {state.ref: state for state in tx.states({run.schedule_ref for run in runs})}
+    configurations = known.of(tx, states.values())
+    lost = []
+    for run in runs:
+        state = states[run.schedule_ref]
+        losses = run.losses + 1
+        if is_given_up(losses):
+            entries.end_run(run.ref, Status.ERROR, Reason.LOST)
+            states[state.ref] = post_end(tx, entries, configurations[state.ref], state, _end_of(run))
+        else:
+            lost.append((losses, state.target, tx.now, run.ref))
+    tx.lose(lost)
+    entries.write(tx)
+
+
+def hand_back(tx: Transaction, worker: int, held: Container[int]) -> None:
+    """Make ready for others what the ledger says this worker holds and it does not.
+
+    They are left over when a commit succeeded and its answer was lost, or when the worker stops: no loss is counted.
+    """
+    runs = [run for run in tx.leased_runs(worker, 1_000_000) if run.ref not in held]
+    states = {state.ref: state for state in tx.states_seen({run.schedule_ref for run in runs})}
+    tx.lose([(run.losses, states[run.schedule_ref].target, tx.now, run.ref) for run in runs])
+
+
+class Recall(NamedTuple):
+    """What a worker learns from the ledger about the runs that it holds."""
+
+    gone: list[int]
+    """No longer its own."""
+    unknown: bool
+    """Whether the ledger says that it holds others besides."""
+    orders: dict[int, Order]
+
+
+def recall(held: dict[int, int], leased: list[Leased]) -> Recall:
+    """Compare what a worker holds, token by run, with what the ledger says."""
+    by_ref = {lease.ref: lease for lease in leased}
+    gone = [ref for ref, token in held.items() if ref not in by_ref or by_ref[ref].token != token]
+    orders = {lease.ref: Order(lease.orders) for lease in leased if lease.orders is not None}
+    return Recall(gone, any(ref not in held for ref in by_ref), orders)
+
+
+def _end_of(run: RunRow) -> End:
+    return End(
+        ref=run.ref,
+        schedule_ref=run.schedule_ref,
+        kind=Kind(run.kind),
+        backfill=run.backfill,
+        nominal_at=run.nominal_at,
+        attempt=run.attempt,
+        occupies=bool(run.occupies),
+        order=None if run.orders is None else Order(run.orders),
+        input=run.input,
+        overlap=run.overlap,
+        outcome=Outcome(Status.ERROR, Reason.LOST),
+    )

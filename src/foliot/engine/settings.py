@@ -1,0 +1,26 @@
+"""How an engine is set: lengths of time in microseconds, as everywhere inside."""
+
+from dataclasses import dataclass
+
+from foliot.domain.durations import DAY
+from foliot.domain.instants import MICROSECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    lease: int = 30 * MICROSECONDS
+    heartbeat: int = 5 * MICROSECONDS
+    look: int = 5 * MICROSECONDS
+    """The longest time without a look at the database."""
+    clock_check: int = 1 * MICROSECONDS
+    """The longest time without a look at the wall clock."""
+    max_running: int = 4000
+    smallest_batch: int = 200
+    largest_batch: int = 1000
+    keep_for: int = 90 * DAY * MICROSECONDS
+    keep_runs: int = 100_000
+    """A final run is kept for so long, and while its schedule has no more than so many: whichever keeps more."""
+    prune_every: int = 3600 * MICROSECONDS
+    stop_grace: int = 30 * MICROSECONDS
+    inline: bool = True
+    """Whether transactions run on the loop's own thread: fastest, but everything on the loop waits for the disk."""

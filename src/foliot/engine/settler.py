@@ -1,0 +1,93 @@
+"""The settler: outcomes into the ledger, each under its token, and all that follows from them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from foliot.books.configurations import Configurations
+from foliot.books.ending import End, post_end
+from foliot.books.entries import Entries
+from foliot.domain.runs import FINAL, Kind, Order, Status
+from foliot.domain.schedule import State
+from foliot.domain.settlement import Outcome
+from foliot.ports import Finish, Launch, Transaction
+
+
+class Report(NamedTuple):
+    """What became of a run that this worker launched."""
+
+    launch: Launch
+    outcome: Outcome
+    order: Order | None
+    ended_at: int
+
+
+class StaleReports(Exception):
+    """A token among many was stale: the transaction must be undone and done again with care."""
+
+
+class Settled(NamedTuple):
+    refused: list[Report]
+    """Reports that came too late: the run is somebody else's now, or over."""
+
+
+def settle_all(tx: Transaction, entries: Entries, known: Configurations, reports: Sequence[Report]) -> None:
+    """Settle them all, supposing that every token is good; StaleReports when one is not."""
+    states = {state.ref: state for state in tx.states({report.launch.schedule_ref for report in reports})}
+    finishes = [Finish(report.launch.ref, report.launch.token, report.outcome, report.ended_at) for report in reports]
+    if not tx.finish(finishes):
+        raise StaleReports
+    configurations = known.of(tx, states.values())
+    for report in reports:
+        ref = report.launch.schedule_ref
+        state = states[ref]
+        if _is_plain(report, state):
+            states[ref] = state._replace(running=state.running - 1)
+            entries.keep(states[ref])
+        else:
+            states[ref] = post_end(tx, entries, configurations[ref], state, end_of(report))
+    entries.write(tx)
+
+
+def settle_with_care(tx: Transaction, entries: Entries, known: Configurations, reports: Sequence[Report]) -> Settled:
+    """Settle those whose token is good; those already recorded, by an answer that was lost, are left as they are."""
+    tx.states({report.launch.schedule_ref for report in reports})
+    standing = tx.standing(report.launch.ref for report in reports)
+    good, refused = [], []
+    for report in reports:
+        token, status = standing.get(report.launch.ref, (0, Status.CANCELLED))
+        if token != report.launch.token or status is Status.PENDING:
+            refused.append(report)
+        elif status not in FINAL:
+            good.append(report)
+    if good:
+        settle_all(tx, entries, known, good)
+    return Settled(refused)
+
+
+def _is_plain(report: Report, state: State) -> bool:
+    """Whether a success frees its schedule and changes nothing else: the case that must be fast."""
+    return (
+        report.outcome.status is Status.SUCCESS
+        and report.launch.occupies
+        and report.outcome.result is None
+        and state.held == 0
+        and state.last_result is None
+        and state.last_failure is None
+    )
+
+
+def end_of(report: Report) -> End:
+    launch = report.launch
+    return End(
+        ref=launch.ref,
+        schedule_ref=launch.schedule_ref,
+        kind=Kind(launch.kind),
+        backfill=launch.backfill,
+        nominal_at=launch.nominal_at,
+        attempt=launch.attempt,
+        occupies=launch.occupies,
+        order=report.order,
+        input=launch.own_input,
+        overlap=launch.overlap,
+        outcome=report.outcome,
+    )

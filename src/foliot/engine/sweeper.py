@@ -1,0 +1,33 @@
+"""The sweeper: from schedules that are due to rows of the ledger, and runs to launch."""
+
+from foliot.books.configurations import Configurations
+from foliot.books.entries import Entries
+from foliot.books.posting import post_sweep
+from foliot.domain.schedule import State
+from foliot.ports import Transaction
+
+_ROWS_AT_ONCE = 5000
+"""A batch of schedules that owe many slots each ends early: what is left is due still."""
+_NEWEST_SHARE = 8
+"""One in so many is taken from the newest, lest a storm of old slots buries them."""
+
+
+def sweep(tx: Transaction, entries: Entries, known: Configurations, target: int, limit: int, until: int) -> bool:
+    """Sweep schedules of the target that were due at `until`, at most `limit`; whether there are more."""
+    states = tx.due(target, until, limit)
+    is_full = len(states) == limit
+    if is_full:
+        states = _with_newest(states, tx.due_newest(target, until, max(1, limit // _NEWEST_SHARE)))
+    configurations = known.of(tx, states)
+    for state in states:
+        if len(entries) >= _ROWS_AT_ONCE:
+            is_full = True
+            break
+        post_sweep(tx, entries, configurations[state.ref], state)
+    entries.write(tx)
+    return is_full
+
+
+def _with_newest(states: list[State], newest: list[State]) -> list[State]:
+    seen = {state.ref for state in states}
+    return [state for state in newest if state.ref not in seen] + states

@@ -1,0 +1,91 @@
+"""What a run's code is handed besides its input."""
+
+import json
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from foliot.domain.instants import moment_of
+from foliot.domain.runs import Kind
+from foliot.domain.schedule import json_text
+from foliot.domain.slots import SlotKey, run_id
+from foliot.ports import Control, Launch
+
+
+class Cancelled(Exception):
+    """The run was asked to stop: raised by `ctx.heartbeat`, to be let through."""
+
+
+class Context:
+    """A run, as its own code sees it."""
+
+    __slots__ = ("_control", "_launch")
+
+    def __init__(self, launch: Launch, control: Control) -> None:
+        self._launch = launch
+        self._control = control
+
+    @property
+    def run_id(self) -> str:
+        return run_id(self._key, self._launch.attempt)
+
+    @property
+    def schedule(self) -> str:
+        """The schedule's id."""
+        return self._launch.schedule_id
+
+    @property
+    def scheduled_for(self) -> datetime:
+        """The nominal time: what the spec said, or when somebody triggered it."""
+        return moment_of(self._launch.nominal_at)
+
+    @property
+    def due_at(self) -> datetime:
+        """The nominal time with jitter, spread or backoff applied."""
+        return moment_of(self._launch.due_at)
+
+    @property
+    def attempt(self) -> int:
+        return self._launch.attempt
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt and every delivery of the slot."""
+        return str(self._key)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return self._launch.labels
+
+    @property
+    def last_result(self) -> Any:
+        """What the schedule's last success returned."""
+        return None if self._launch.last_result is None else json.loads(self._launch.last_result)
+
+    @property
+    def last_failure(self) -> str | None:
+        """What went wrong, when the last finished run failed."""
+        return self._launch.last_failure
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run was asked to stop, or is no longer this worker's."""
+        return self._control.order is not None or self._control.fenced
+
+    @property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger that knows the run."""
+        return logging.LoggerAdapter(logging.getLogger("foliot.run"), {"run_id": self.run_id})
+
+    def heartbeat(self, progress: Any = None) -> None:
+        """Say how far it has come, and stop here when it was asked to."""
+        if self.cancelled:
+            raise Cancelled(f"{self.run_id} was asked to stop")
+        if progress is not None:
+            self._control.progress = json_text("progress", progress)
+
+    @property
+    def _key(self) -> SlotKey:
+        launch = self._launch
+        return SlotKey(launch.schedule_id, Kind(launch.kind), launch.nominal_at, launch.backfill)

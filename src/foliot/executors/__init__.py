@@ -1,0 +1,1 @@
+"""The executors: one for each provider of targets."""

@@ -1,0 +1,103 @@
+"""`python:name`: functions that a program has registered, sync ones in threads, async ones on the loop."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from foliot.domain.errors import Invalid, NotFound
+from foliot.domain.schedule import target_of
+from foliot.execution.context import Context
+from foliot.ports import Control
+
+PROVIDER = "python"
+Function = Callable[..., Any]
+
+
+class _Registered(NamedTuple):
+    function: Function
+    is_async: bool
+    parameters: int
+
+
+class PythonExecutor:
+    """The functions of one program."""
+
+    def __init__(self, threads: int = 64, *, inline: bool = False) -> None:
+        self._functions: dict[str, _Registered] = {}
+        self._threads = threads
+        self._busy = 0
+        self._pool: ThreadPoolExecutor | None = None
+        self._inline = inline
+        """Sync functions on the loop itself: under a virtual clock no time passes in them."""
+
+    def register(self, name: str, function: Function) -> str:
+        """The target that the function is from now on."""
+        target = target_of(f"{PROVIDER}:{name}")
+        known = self._functions.get(target)
+        if known is not None and known.function is not function:
+            raise Invalid(f"a graph takes a name of its own, got {name!r} for a second function: rename one of them")
+        self._functions[target] = _Registered(function, _is_async(function), _parameters(name, function))
+        return target
+
+    def run_inline(self) -> None:
+        self._inline = True
+
+    def targets(self) -> Sequence[str]:
+        return list(self._functions)
+
+    def room(self, target: str) -> int | None:
+        return None if self._inline or self._functions[target].is_async else self._threads - self._busy
+
+    async def run(self, target: str, input: str | None, context: Context, control: Control) -> Any:
+        registered = self._functions.get(target)
+        if registered is None:
+            raise NotFound(f"no graph {target} is registered here")
+        function, is_async, parameters = registered
+        arguments = (None if input is None else json.loads(input), context)[:parameters]
+        if is_async:
+            return await function(*arguments)
+        if self._inline:
+            return function(*arguments)
+        control.interruptible = False
+        return await self._in_thread(function, arguments)
+
+    async def _in_thread(self, function: Function, arguments: tuple[Any, ...]) -> Any:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="foliot-run")
+        self._busy += 1
+        future = self._pool.submit(function, *arguments)
+        loop = asyncio.get_running_loop()
+        # The thread is free when its function has returned, also when nobody waits for it any more.
+        future.add_done_callback(lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._free))
+        return await asyncio.wrap_future(future)
+
+    def _free(self) -> None:
+        self._busy -= 1
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+
+
+def _is_async(function: Function) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+def _parameters(name: str, function: Function) -> int:
+    """How many of (input, ctx) the function takes."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise Invalid(f"graph {name!r} takes a function, got {function!r}") from None
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return 2
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p for p in positional if p.default is p.empty]
+    keyword_needed = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    if len(needed) > 2 or keyword_needed:
+        raise Invalid(f"graph {name!r} takes a function of (input, ctx), got {inspect.signature(function)}")
+    return min(len(positional), 2)

@@ -1,0 +1,309 @@
+"""What the inside asks of the outside: the clock, the database, the gate and a way to be woken."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from foliot.domain.backfill import Attempted
+from foliot.domain.generation import Gap
+from foliot.domain.runs import Order, Status
+from foliot.domain.schedule import State
+from foliot.domain.settlement import Outcome
+
+T = TypeVar("T")
+Row = Sequence[Any]
+
+
+class Clock(Protocol):
+    """The time. Nothing inside reads it from anywhere else."""
+
+    def now(self) -> int:
+        """The wall clock, in microseconds since 1970."""
+
+    def steady(self) -> float:
+        """Seconds that pass evenly, whatever is done to the wall clock."""
+
+
+class Earliest(NamedTuple):
+    """When something of a target first wants to be looked at."""
+
+    target: int
+    wake_at: int | None
+    ready_at: int | None
+    backfill_at: int | None
+
+
+class RunRow(NamedTuple):
+    """A row of the ledger."""
+
+    ref: int
+    schedule_ref: int
+    nominal_at: int
+    due_at: int
+    kind: str
+    backfill: int
+    attempt: int
+    status: str
+    reason: str | None
+    hold: str | None
+    occupies: int
+    overlap: str | None
+    orders: str | None
+    worker: int | None
+    token: int
+    losses: int
+    retry_of: int | None
+    version: int
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+    input: str | None
+    result: str | None
+    error: str | None
+    progress: str | None
+
+
+class Leased(NamedTuple):
+    """A run that a worker holds, and what it is told to do with it."""
+
+    ref: int
+    token: int
+    orders: str | None
+
+
+class Expired(NamedTuple):
+    ref: int
+    name: str
+
+
+class Finish(NamedTuple):
+    """An outcome, to be recorded under a token."""
+
+    ref: int
+    token: int
+    outcome: Outcome
+    ended_at: int
+
+    def row(self) -> Row:
+        outcome = self.outcome
+        return (outcome.status, outcome.reason, outcome.result, outcome.error, self.ended_at, self.ref, self.token)
+
+
+class RunFilter(NamedTuple):
+    """Which runs somebody wants to see."""
+
+    schedule_ref: int | None = None
+    status: str | None = None
+    reason: str | None = None
+    kind: str | None = None
+    since: int | None = None
+    until: int | None = None
+    backfill: int | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+class ScheduleRow(NamedTuple):
+    """The cold half of a schedule."""
+
+    ref: int
+    id: str
+    name: str
+    app: str | None
+    target: int
+    target_name: str
+    spec: str
+    policies: str
+    input: str | None
+    labels: str
+    memo: str | None
+    version: int
+    created_at: int
+    updated_at: int
+    spec_since: int
+    deleted_at: int | None
+    pause_note: str | None
+    paused_by: str | None
+    pruned_before: int
+
+
+class ScheduleFilter(NamedTuple):
+    """Which schedules somebody wants to see."""
+
+    app: str | None = None
+    target: str | None = None
+    labels: Mapping[str, str] = {}  # noqa: RUF012: read only
+    include_deleted: bool = False
+    limit: int | None = None
+    after_id: str | None = None
+
+
+class BackfillRow(NamedTuple):
+    """A row of the backfills."""
+
+    ref: int
+    schedule_ref: int
+    target: int
+    first: int
+    last: int
+    which: str
+    direction: str
+    concurrency: int
+    running: int
+    started: int
+    done_to: int
+    wake_at: int | None
+    input: str | None
+    created_at: int
+    ended_at: int | None
+
+
+class Transaction(Protocol):
+    """The database inside a transaction. What it promises is said where it is written, in `stores/`."""
+
+    now: int
+
+    def next_ref(self) -> int: ...
+
+    def earliest(self, targets: Sequence[int]) -> list[Earliest]: ...
+    def due(self, target: int, until: int, limit: int) -> list[State]: ...
+    def due_newest(self, target: int, until: int, limit: int) -> list[State]: ...
+    def states(self, refs: Iterable[int]) -> list[State]: ...
+    def states_free(self, refs: Iterable[int]) -> list[State]: ...
+    def states_seen(self, refs: Iterable[int]) -> list[State]: ...
+    def move(self, states: Iterable[State]) -> None: ...
+    def keep(self, states: Iterable[State]) -> None: ...
+
+    def start_new(self, rows: Sequence[Row]) -> None: ...
+    def record(self, rows: Sequence[Row]) -> None: ...
+    def record_gaps(self, rows: Sequence[Row]) -> None: ...
+    def start(self, rows: Sequence[Row]) -> None: ...
+    def make_ready(self, rows: Sequence[Row]) -> None: ...
+    def hold(self, rows: Sequence[Row]) -> None: ...
+    def end(self, rows: Sequence[Row]) -> None: ...
+    def finish(self, reports: Sequence[Finish]) -> bool: ...
+    def standing(self, refs: Iterable[int]) -> dict[int, tuple[int, Status]]: ...
+    def note_progress(self, rows: Sequence[Row]) -> None: ...
+    def ready(self, target: int, until: int, limit: int) -> list[RunRow]: ...
+    def waiting(self, schedule_ref: int, limit: int) -> list[RunRow]: ...
+    def occupants(self, schedule_ref: int) -> list[RunRow]: ...
+    def open_runs(self, schedule_ref: int) -> list[RunRow]: ...
+    def wake_retries(self, schedule_ref: int, target: int) -> None: ...
+    def park(self, ref: int) -> None: ...
+    def retarget(self, schedule_ref: int, target: int) -> None: ...
+    def tell(self, refs: Iterable[int], order: Order) -> None: ...
+    def leased(self, worker: int) -> list[Leased]: ...
+    def leased_runs(self, worker: int, limit: int) -> list[RunRow]: ...
+    def lose(self, rows: Sequence[Row]) -> None: ...
+    def marked(self, schedule_ref: int, after: int) -> list[int]: ...
+    def last_manual(self, schedule_ref: int, since: int) -> int | None: ...
+    def endings(self, refs: Iterable[int]) -> dict[int, tuple[str | None, str | None]]: ...
+    def run_at(self, schedule_ref: int, nominal_at: int, kind: str, backfill: int, attempt: int) -> RunRow | None: ...
+    def runs_at(self, schedule_ref: int, nominal_at: int) -> list[RunRow]: ...
+    def attempted(self, schedule_ref: int, first_at: int, last_at: int) -> list[Attempted]: ...
+    def gap_at(self, schedule_ref: int, nominal_at: int) -> Gap | None: ...
+    def gaps_of(self, schedule_ref: int) -> list[Gap]: ...
+    def list_runs(self, wanted: RunFilter) -> list[RunRow]: ...
+    def prunable(self, after: int, before: int, limit: int) -> list[tuple[int, int, int, str, int | None]]: ...
+    def newest_runs_from(self, schedule_ref: int, offset: int) -> int | None: ...
+    def remove(self, refs: Iterable[int]) -> int: ...
+    def remove_gaps(self, schedule_ref: int, before: int) -> int: ...
+
+    def register(self, name: str) -> int: ...
+    def renew(self, worker: int, lease_until: int | None) -> bool: ...
+    def expired(self, but: int) -> list[Expired]: ...
+    def void_others(self, but: int) -> None: ...
+    def stop(self, worker: int) -> None: ...
+    def forget_lease(self, worker: int) -> None: ...
+    def next_expiry(self, but: int) -> int | None: ...
+    def remove_stopped(self, before: int) -> int: ...
+
+    def target_refs(self, names: Iterable[str]) -> dict[str, int]: ...
+    def configurations(self, refs: Iterable[int]) -> list[ScheduleRow]: ...
+    def schedule(self, schedule_id: str) -> ScheduleRow | None: ...
+    def schedules(self, ids: Sequence[str]) -> list[ScheduleRow]: ...
+    def list_schedules(self, wanted: ScheduleFilter) -> list[tuple[ScheduleRow, State]]: ...
+    def new_schedule_refs(self, count: int) -> Sequence[int]: ...
+    def insert_schedules(self, rows: Sequence[Row], cursors: Sequence[Row]) -> None: ...
+    def update_schedule(self, ref: int, **changes: Any) -> None: ...
+    def set_version(self, ref: int, version: int, target: int) -> None: ...
+
+    def insert_backfill(self, **values: Any) -> int: ...
+    def backfills(self, refs: Iterable[int]) -> list[BackfillRow]: ...
+    def due_backfills(self, target: int, until: int, limit: int) -> list[BackfillRow]: ...
+    def list_backfills(self, schedule_ref: int) -> list[BackfillRow]: ...
+    def retarget_backfills(self, schedule_ref: int, target: int) -> None: ...
+    def save_backfill(self, backfill: BackfillRow) -> None: ...
+
+    def notify(self, what: str) -> None:
+        """Tell other processes, when this commits, that there is something to look at; only ever a hint."""
+
+
+class Database(Protocol):
+    """Where everything is kept. A transaction is a function: run whole or not at all, perhaps more than once."""
+
+    is_local: bool
+    """Whether this process is the only one that writes, and a transaction waits for no network."""
+
+    def write(self, act: Callable[[Transaction], T]) -> T: ...
+
+    def read(self, act: Callable[[Transaction], T]) -> T: ...
+
+    def claim_alone(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Launch(NamedTuple):
+    """A run that this worker holds the lease of, with all that its execution needs."""
+
+    ref: int
+    token: int
+    schedule_ref: int
+    schedule_id: str
+    target: str
+    kind: str
+    nominal_at: int
+    due_at: int
+    attempt: int
+    backfill: int
+    occupies: bool
+    labels: Mapping[str, str]
+    input: str | None
+    own_input: str | None
+    """What it was given instead of the schedule's input, and the overlap policy it brought; its retry gets both."""
+    overlap: str | None
+    timeout: int | None
+    result_of: int | None
+    """The run whose result it is handed, and the one whose failure."""
+    failure_of: int | None
+    last_result: str | None = None
+    last_failure: str | None = None
+
+
+class Control:
+    """Between a worker and the code that it runs: what the one asks, and what the other says of its progress."""
+
+    __slots__ = ("fenced", "interruptible", "order", "progress")
+
+    def __init__(self) -> None:
+        self.order: Order | None = None
+        """The run was asked to stop."""
+        self.fenced = False
+        """The run is no longer this worker's: whatever it does, nothing of it counts."""
+        self.interruptible = True
+        """Whether its code can be interrupted from outside; a thread cannot."""
+        self.progress: str | None = None
+        """The latest that it reported, as JSON, until the worker has written it down."""
+
+
+class Gate(Protocol):
+    """What stands between a leased run and the code of its target."""
+
+    def targets(self) -> Sequence[str]:
+        """The targets that can be executed here."""
+
+    def room(self, target: str) -> int | None:
+        """How many more runs of the target could begin at once; None when that is not limited here."""
+
+    async def execute(self, launch: Launch, control: Control) -> Outcome:
+        """Execute the run and say how it ended. Failures of the run are outcomes; Unavailable means: not begun."""

@@ -1,0 +1,53 @@
+"""What a backfill is made of, before it is started."""
+
+from datetime import datetime
+
+from foliot.books.configurations import compiled
+from foliot.domain.backfill import Attempted, Backfill, Which, choose
+from foliot.domain.errors import Invalid
+from foliot.domain.instants import MICROSECONDS, moment_of, rfc3339
+from foliot.ports import ScheduleRow, Transaction
+from foliot.services import views
+
+MOST_LISTED = 100_000
+
+
+def check_range(tx: Transaction, row: ScheduleRow, first: int, last: int, which: Which) -> None:
+    if last * MICROSECONDS > tx.now:
+        raise Invalid(f"a backfill takes moments that are over, got an end of {rfc3339(last * MICROSECONDS)}")
+    if which is not Which.ALL and first * MICROSECONDS < row.pruned_before:
+        raise Invalid(
+            f"what ran before {rfc3339(row.pruned_before)} is no longer known: "
+            "begin the backfill there, or ask for which='all'"
+        )
+
+
+def all_slots(tx: Transaction, row: ScheduleRow, asked: Backfill) -> list[int]:
+    def runs_between(first_at: int, last_at: int) -> list[Attempted]:
+        return tx.attempted(row.ref, first_at, last_at)
+
+    slots: list[int] = []
+    chosen = choose(compiled(row.spec), asked, MOST_LISTED, runs_between)
+    while True:
+        slots += chosen.nominals
+        if chosen.is_exhausted or len(slots) >= MOST_LISTED:
+            return slots[:MOST_LISTED]
+        asked = asked._replace(done_to=chosen.done_to)
+        chosen = choose(compiled(row.spec), asked, MOST_LISTED, runs_between)
+
+
+def planned_backfill(schedule_id: str, asked: Backfill, slots: tuple[datetime, ...], now: int) -> views.Backfill:
+    return views.Backfill(
+        id=None,
+        schedule=schedule_id,
+        start=moment_of(asked.first * MICROSECONDS),
+        end=moment_of(asked.last * MICROSECONDS),
+        which=asked.which,
+        order=asked.direction,
+        concurrency=asked.concurrency,
+        slots=slots,
+        started=0,
+        running=0,
+        created_at=moment_of(now),
+        ended_at=None,
+    )

@@ -1,0 +1,160 @@
+"""A configuration as people write it, made into one that can be stored."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from foliot.domain.cron import read_every
+from foliot.domain.errors import Invalid
+from foliot.domain.policies import Policies, policies_of, span_of
+from foliot.domain.schedule import json_text, labels_of, target_of
+from foliot.domain.slots import JitterMode
+from foliot.domain.spec import Interval, Spec
+
+SPEC_OPTIONS = (
+    "cron",
+    "every",
+    "at",
+    "timezone",
+    "gap",
+    "fold",
+    "start_at",
+    "end_at",
+    "jitter",
+    "jitter_mode",
+    "manual",
+)
+POLICY_OPTIONS = (
+    "overlap",
+    "buffer",
+    "catchup",
+    "catchup_window",
+    "catchup_cap",
+    "grace",
+    "lookahead",
+    "retry",
+    "timeout",
+    "limit",
+    "pause_on_failure",
+)
+OTHER_OPTIONS = ("target", "spec", "input", "labels", "memo")
+_STORED_AS = {"catchup_window": "window", "catchup_cap": "cap"}
+
+
+class Stored(NamedTuple):
+    """A configuration as it is stored: texts that are the same when the configuration is."""
+
+    target: str
+    spec: str
+    policies: str
+    input: str | None
+    labels: str
+    memo: str | None
+
+
+def stored_of(name: str, options: Mapping[str, Any]) -> Stored:
+    """The configuration that these options describe, with the defaults for the rest."""
+    _check_options(options)
+    given = {key: value for key, value in options.items() if value is not None}
+    policies = policies_of(**{key: given[key] for key in POLICY_OPTIONS if key in given})
+    return Stored(
+        target=_target(given.get("target", name)),
+        spec=_spec_text(spec_of(given)),
+        policies=policies.as_text(),
+        input=json_text("input", given.get("input")),
+        labels=json.dumps(labels_of(given.get("labels")), separators=(",", ":")),
+        memo=json_text("memo", given.get("memo")),
+    )
+
+
+def patched(stored: Stored, policies: Policies, changes: Mapping[str, Any]) -> Stored:
+    """The stored configuration with these changes; None puts an option back to its default.
+
+    Options of the spec describe it anew as a whole: it is kept only when none of them is given.
+    """
+    _check_options(changes)
+    touched = {key: value for key, value in changes.items() if key in POLICY_OPTIONS}
+    policies = policies_of(policies, **{key: value for key, value in touched.items() if value is not None})
+    defaults = Policies()
+    reset = {_STORED_AS.get(key, key) for key, value in touched.items() if value is None}
+    if reset:
+        kept = {name: getattr(defaults if name in reset else policies, name) for name in Policies.__slots__}
+        policies = Policies(**kept)
+    spec = stored.spec
+    if "spec" in changes or any(key in changes for key in SPEC_OPTIONS):
+        spec = _spec_text(spec_of({key: value for key, value in changes.items() if value is not None}))
+    return Stored(
+        target=_target(changes["target"]) if "target" in changes else stored.target,
+        spec=spec,
+        policies=policies.as_text(),
+        input=json_text("input", changes["input"]) if "input" in changes else stored.input,
+        labels=json.dumps(labels_of(changes["labels"]), separators=(",", ":"))
+        if "labels" in changes
+        else stored.labels,
+        memo=json_text("memo", changes["memo"]) if "memo" in changes else stored.memo,
+    )
+
+
+def spec_of(options: Mapping[str, Any]) -> Spec:
+    """The spec that these options describe: one whole, or its parts."""
+    parts = [key for key in SPEC_OPTIONS if key in options]
+    spec = options.get("spec")
+    if spec is not None:
+        if parts:
+            raise Invalid(f"a schedule takes either spec or its parts, got spec and {', '.join(parts)}")
+        if not isinstance(spec, Spec):
+            raise Invalid(f"spec takes a foliot.Spec, got {spec!r}")
+        return spec
+    return Spec(
+        cron=options.get("cron", ()),
+        intervals=tuple(_interval(every) for every in _several(options.get("every", ()))),
+        at=tuple(_moment("at", moment) for moment in _several(options.get("at", ()))),
+        timezone=options.get("timezone"),
+        start_at=_moment("start_at", options["start_at"]) if "start_at" in options else None,
+        end_at=_moment("end_at", options["end_at"]) if "end_at" in options else None,
+        jitter=timedelta(microseconds=span_of("jitter", options.get("jitter", timedelta()))),
+        jitter_mode=options.get("jitter_mode", JitterMode.AFTER),
+        gap=options.get("gap", "auto"),
+        fold=options.get("fold", "auto"),
+        manual=options.get("manual", False),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _spec_text(spec: Spec) -> str:
+    """The canonical form; compiling it is its validation."""
+    spec.compile()
+    return json.dumps(spec.canonical(), sort_keys=True, separators=(",", ":"))
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    known = (*OTHER_OPTIONS, *SPEC_OPTIONS, *POLICY_OPTIONS)
+    if unknown := [key for key in options if key not in known]:
+        raise Invalid(f"a schedule takes {', '.join(known)}, got {', '.join(unknown)}")
+
+
+def _target(text: str) -> str:
+    return target_of(text if ":" in str(text) else f"python:{text}")
+
+
+def _interval(every: Any) -> Interval:
+    if isinstance(every, Interval):
+        return every
+    if isinstance(every, str):
+        return Interval(*read_every(every))
+    return Interval(timedelta(microseconds=span_of("every", every)))
+
+
+def _several(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _moment(name: str, moment: Any) -> datetime:
+    if not isinstance(moment, str):
+        return moment  # type: ignore[no-any-return]  # Spec refuses what is no datetime.
+    try:
+        return datetime.fromisoformat(moment)
+    except ValueError:
+        raise Invalid(f"{name} takes a moment such as 2026-11-15T09:00:00Z, got {moment[:64]!r}") from None

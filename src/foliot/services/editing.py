@@ -1,0 +1,202 @@
+"""What the verbs write when a schedule comes to be, changes, loses a slot, or goes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from foliot.books.configurations import Scheduled, compiled
+from foliot.books.entries import Entries
+from foliot.books.posting import post_edit
+from foliot.domain.errors import Conflict, Invalid
+from foliot.domain.generation import Timetable
+from foliot.domain.instants import MICROSECONDS, rfc3339
+from foliot.domain.policies import read_policies
+from foliot.domain.runs import Hold, Kind, Reason, Status
+from foliot.domain.schedule import State
+from foliot.domain.slots import Slot
+from foliot.ports import RunRow, ScheduleRow, Transaction
+from foliot.services.configuration import Stored
+from foliot.services.desk import Found
+from foliot.services.views import Schedule, schedule_view
+
+
+def insert_schedules(
+    tx: Transaction,
+    entries: Entries,
+    wanted: list[tuple[str, str, Stored]],
+    targets: Mapping[str, int],
+    app: str | None,
+) -> list[Schedule]:
+    rows, cursors, created = [], [], []
+    now = tx.now
+    known = _known_ids(tx, [schedule_id for schedule_id, _, _ in wanted])
+    refs = iter(tx.new_schedule_refs(len(wanted) - len(known)))
+    for schedule_id, name, stored in wanted:
+        target = targets[stored.target]
+        old = known.get(schedule_id)
+        if old is not None:
+            created.append(_revive(tx, entries, old, stored, target, app))
+            continue
+        ref = next(refs)
+        policies = read_policies(stored.policies)
+        wake_at = _first_due(Timetable(compiled(stored.spec), schedule_id), now)
+        text = (stored.spec, stored.policies, stored.input, stored.labels, stored.memo)
+        rows.append((ref, schedule_id, name, app, target, *text, 1, now, now, now))
+        cursors.append((ref, 1, target, now, wake_at, policies.limit))
+        row = ScheduleRow(
+            ref, schedule_id, name, app, target, stored.target, *text, 1, now, now, now, None, None, None, 0
+        )
+        state = State(ref, 1, target, now, wake_at, None, None, 0, 0, policies.limit, 0, None, None)
+        created.append(schedule_view(row, state, now))
+    tx.insert_schedules(rows, cursors)
+    return created
+
+
+def _known_ids(tx: Transaction, ids: list[str]) -> dict[str, ScheduleRow]:
+    """Those that exist and are deleted; Conflict for one that lives."""
+    found = {row.id: row for row in tx.schedules(ids)}
+    for row in found.values():
+        if row.deleted_at is None:
+            raise Conflict(f"there is a schedule {row.id!r} already: change it with replace or patch, or use upsert")
+    return found
+
+
+def _revive(
+    tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, app: str | None
+) -> Schedule:
+    """A deleted schedule lives again, as new, but goes on where its cursor stands: no slot fires twice."""
+    (state,) = tx.states([row.ref])
+    swept_to = max(state.swept_to, tx.now)
+    state = state._replace(
+        target=target,
+        swept_to=swept_to,
+        wake_at=_first_due(Timetable(compiled(stored.spec), row.id), swept_to),
+        pause_from=None,
+        pause_to=None,
+        remaining=read_policies(stored.policies).limit,
+        last_result=None,
+        last_failure=None,
+    )
+    entries.move(state)
+    return change(
+        tx,
+        entries,
+        row,
+        state,
+        **stored._replace(target="")._asdict() | {"target": target},
+        app=app,
+        deleted_at=None,
+        pause_note=None,
+        paused_by=None,
+        created_at=tx.now,
+        spec_since=tx.now,
+    )
+
+
+def edit(tx: Transaction, entries: Entries, found: Found, stored: Stored) -> Schedule:
+    """Make the schedule what is stored; new rules hold from now on and never for what was before."""
+    row, state, before = found
+    if stored == stored_form(row):
+        return schedule_view(row, state, tx.now)
+    target = tx.target_refs([stored.target])[stored.target]
+    changes: dict[str, Any] = {**stored._asdict(), "target": target}
+    if stored.spec != row.spec or stored.policies != row.policies:
+        state = post_edit(tx, entries, before, state)
+        entries.write(tx)
+        state = _under_new_rules(state, before, stored)
+    if stored.spec != row.spec:
+        changes["spec_since"] = tx.now
+    if target != row.target:
+        tx.retarget(row.ref, target)
+        tx.retarget_backfills(row.ref, target)
+    state = state._replace(target=target)
+    entries.move(state)
+    return change(tx, entries, row, state, **changes)
+
+
+def _under_new_rules(state: State, before: Scheduled, stored: Stored) -> State:
+    policies = read_policies(stored.policies)
+    if policies.limit != before.policies.limit:
+        state = state._replace(remaining=policies.limit)
+    if state.pause_from is not None and state.pause_to is None:
+        return state._replace(wake_at=None)
+    if state.remaining == 0:
+        return state._replace(wake_at=None)
+    due_at = _first_due(Timetable(compiled(stored.spec), before.id), state.swept_to)
+    return state._replace(wake_at=due_at if state.pause_to is None else state.pause_to)
+
+
+def change(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, **changes: Any) -> Schedule:
+    """Save the schedule with a new conflict token."""
+    version = row.version + 1
+    tx.update_schedule(row.ref, version=version, updated_at=tx.now, **changes)
+    tx.set_version(row.ref, version, state.target)
+    entries.move(state._replace(version=version))
+    entries.write(tx)
+    (saved,) = tx.configurations([row.ref])
+    (state,) = tx.states([row.ref])
+    return schedule_view(saved, state, tx.now)
+
+
+def skip_slot(tx: Transaction, entries: Entries, found: Found, nominal_at: int) -> State:
+    state, schedule = found.state, found.schedule
+    rows = [run for run in tx.runs_at(found.row.ref, nominal_at) if run.kind == Kind.SLOT]
+    if rows:
+        last = rows[-1]
+        if last.status != Status.PENDING or last.hold is None:
+            raise Conflict(
+                f"{rfc3339(nominal_at)} of {found.row.id} is {last.status}: "
+                "only a slot that is to come or that waits can be skipped"
+            )
+        entries.end_run(last.ref, Status.SKIPPED, Reason.SKIPPED_BY_USER)
+        held = last.hold in (Hold.OVERLAP, Hold.PAUSED)
+        occupies = bool(last.occupies)
+        return state._replace(held=state.held - held, running=state.running - occupies)
+    second, rest = divmod(nominal_at, MICROSECONDS)
+    if rest or not schedule.timetable.times.matches(second):
+        raise Invalid(f"{found.row.id} has no slot at {rfc3339(nominal_at)}: `schedules.times` lists those to come")
+    if nominal_at <= state.swept_to:
+        raise Conflict(f"{rfc3339(nominal_at)} of {found.row.id} is over: only a slot to come can be skipped")
+    due_at = schedule.timetable.due_at(second)
+    entries.record(schedule, Slot(nominal_at, due_at), Status.SKIPPED, reason=Reason.SKIPPED_BY_USER)
+    return state._replace(marks=state.marks + 1)
+
+
+def delete_schedule(tx: Transaction, entries: Entries, found: Found) -> None:
+    row, state, _ = found
+    freed = 0
+    for run in tx.open_runs(row.ref):
+        if run.status == Status.PENDING:
+            entries.end_run(run.ref, Status.CANCELLED, Reason.SCHEDULE_DELETED)
+            freed += run.occupies
+    for backfill in tx.list_backfills(row.ref):
+        if backfill.ended_at is None:
+            tx.save_backfill(backfill._replace(wake_at=None, ended_at=tx.now))
+    state = state._replace(wake_at=None, held=0, running=state.running - freed, pause_from=None, pause_to=None)
+    change(tx, entries, row, state, deleted_at=tx.now)
+
+
+def check_token(row: ScheduleRow, token: int) -> None:
+    if token != row.version:
+        raise Conflict(
+            f"schedule {row.id!r} was changed meanwhile (token {row.version}, yours {token}): read it and try again"
+        )
+
+
+def stored_form(row: ScheduleRow) -> Stored:
+    return Stored(row.target_name, row.spec, row.policies, row.input, row.labels, row.memo)
+
+
+def _first_due(timetable: Timetable, swept_to: int) -> int | None:
+    slot = timetable.next_after(swept_to // MICROSECONDS)
+    return None if slot is None else slot.due_at
+
+
+def first_run_at(tx: Transaction, schedule_ref: int, nominal_at: int, kind: Kind) -> RunRow:
+    run = tx.run_at(schedule_ref, nominal_at, kind, 0, 1)
+    assert run is not None
+    return run
+
+
+def view_of(tx: Transaction, row: ScheduleRow) -> Schedule:
+    (state,) = tx.states_seen([row.ref])
+    return schedule_view(row, state, tx.now)

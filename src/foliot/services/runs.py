@@ -1,0 +1,200 @@
+"""The verbs on runs."""
+
+from foliot.books.configurations import scheduled
+from foliot.books.ending import End, post_end
+from foliot.books.entries import Entries
+from foliot.books.posting import applicant_of, post_applicants
+from foliot.domain.errors import Conflict, Invalid, NotFound
+from foliot.domain.instants import instant_of, moment_of
+from foliot.domain.runs import FINAL, OPEN, Hold, Kind, Order, Reason, Status
+from foliot.domain.schedule import State
+from foliot.domain.settlement import Outcome
+from foliot.domain.slots import Slot, read_run_id
+from foliot.ports import RunFilter, RunRow, ScheduleRow, Transaction
+from foliot.services.desk import Desk, find_row
+from foliot.services.schedules import Moment
+from foliot.services.views import Gap, Run, run_view
+
+_MOST_LISTED = 10_000
+Gaps = list[Gap]
+
+
+class RunVerbs:
+    """What may be asked of runs. A run is named by its id, such as `digest:2026-11-15T09:00:00Z~1`."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def list(
+        self,
+        schedule: str | None = None,
+        *,
+        status: str | None = None,
+        reason: str | None = None,
+        kind: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        backfill: int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[Run]:
+        """Runs, newest first; `since` and `until` bound the nominal time, both included."""
+        for name, text, words in (("status", status, Status), ("reason", reason, Reason), ("kind", kind, Kind)):
+            if text is not None and text not in list(words):
+                raise Invalid(f"{name} takes {', '.join(map(repr, map(str, words)))}, got {text!r}")
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= _MOST_LISTED:
+            raise Invalid(f"limit takes 1 to {_MOST_LISTED:,}, got {limit!r}: page on with offset")
+
+        def act(tx: Transaction) -> list[Run]:
+            wanted = RunFilter(
+                None if schedule is None else find_row(tx, schedule).ref,
+                status,
+                reason,
+                kind,
+                None if since is None else instant_of(since, "since"),
+                None if until is None else instant_of(until, "until"),
+                backfill,
+                limit,
+                offset,
+            )
+            rows = tx.list_runs(wanted)
+            owners = {row.ref: row for row in tx.configurations({run.schedule_ref for run in rows})}
+            return [run_view(run, owners[run.schedule_ref].id, owners[run.schedule_ref].input) for run in rows]
+
+        return self._desk.read(act)
+
+    def gaps(self, schedule: str) -> Gaps:
+        """The schedule's long runs of slots that nothing ran, oldest first."""
+
+        def act(tx: Transaction) -> list[Gap]:
+            found = tx.gaps_of(find_row(tx, schedule).ref)
+            return [Gap(moment_of(gap.first_at), moment_of(gap.last_at), gap.size, gap.reason) for gap in found]
+
+        return self._desk.read(act)
+
+    def get(self, run_id: str) -> Run:
+        def act(tx: Transaction) -> Run:
+            row, run = _find(tx, run_id)
+            return run_view(run, row.id, row.input)
+
+        return self._desk.read(act)
+
+    def cancel(self, run_id: str) -> Run:
+        """Ask it to stop; one that has not begun is over at once."""
+
+        def act(tx: Transaction, entries: Entries) -> None:
+            row, run, state = _find_open(tx, run_id)
+            if run.status == Status.RUNNING and run.worker is not None:
+                tx.tell([run.ref], Order.CANCEL_BY_USER)
+                entries.recalls = True
+            else:
+                _end(tx, entries, row, run, state, Reason.CANCELLED_BY_USER)
+
+        self._desk.write(act)
+        return self.get(run_id)
+
+    def terminate(self, run_id: str) -> Run:
+        """End it here and now, whatever its code still does: nothing of that counts any more."""
+
+        def act(tx: Transaction, entries: Entries) -> None:
+            row, run, state = _find_open(tx, run_id)
+            _end(tx, entries, row, run, state, Reason.TERMINATED)
+            entries.recalls = True
+
+        self._desk.write(act)
+        return self.get(run_id)
+
+    def retry(self, run_id: str) -> Run:
+        """One more attempt at a slot whose last one is over and was no success, under the overlap policy."""
+
+        def act(tx: Transaction, entries: Entries) -> Run:
+            row, run = _find(tx, run_id)
+            (state,) = tx.states([row.ref])
+            (row,) = tx.configurations([row.ref])
+            attempts = [
+                other
+                for other in tx.runs_at(row.ref, run.nominal_at)
+                if (other.kind, other.backfill) == (run.kind, run.backfill)
+            ]
+            last = max(attempts, key=lambda other: other.attempt)
+            if last.status not in FINAL or last.status == Status.SUCCESS or row.deleted_at is not None:
+                what = "deleted with its schedule" if row.deleted_at is not None else last.status
+                raise Conflict(f"run {run_id} cannot be retried: its last attempt is {what}")
+            _attempt_again(tx, entries, row, state, last)
+            again = tx.run_at(row.ref, run.nominal_at, run.kind, run.backfill, last.attempt + 1)
+            assert again is not None
+            return run_view(again, row.id, row.input)
+
+        return self._desk.write(act)
+
+
+def _attempt_again(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, last: RunRow) -> None:
+    schedule = scheduled(row)
+    in_lane = last.kind == Kind.BACKFILL
+    entries.record(
+        schedule,
+        Slot(last.nominal_at, tx.now),
+        Status.PENDING,
+        hold=None if in_lane else Hold.DUE,
+        kind=Kind(last.kind),
+        backfill=last.backfill,
+        attempt=last.attempt + 1,
+        overlap=last.overlap,
+        ready_for=state.target if in_lane else None,
+        ready_at=tx.now if in_lane else None,
+        retry_of=last.ref,
+        input=last.input,
+    )
+    entries.write(tx)
+    if in_lane:
+        for backfill in tx.backfills([last.backfill]):
+            tx.save_backfill(backfill._replace(running=backfill.running + 1))
+        return
+    again = tx.run_at(row.ref, last.nominal_at, last.kind, last.backfill, last.attempt + 1)
+    assert again is not None
+    # A person asks: neither a pause nor the limit stands in the way.
+    applicant = applicant_of(again)._replace(kind=Kind.MANUAL)
+    post_applicants(tx, entries, schedule, state, [applicant], [again])
+    entries.write(tx)
+
+
+def _end(tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state: State, reason: Reason) -> None:
+    """End an open run by decision, and let start what it stood in the way of."""
+    entries.end_run(run.ref, Status.CANCELLED, reason)
+    entries.write(tx)
+    if run.status == Status.PENDING and run.hold in (Hold.OVERLAP, Hold.PAUSED, Hold.DUE):
+        held = run.hold in (Hold.OVERLAP, Hold.PAUSED)
+        entries.keep(state._replace(held=state.held - held))
+        return
+    end = End(
+        ref=run.ref,
+        schedule_ref=run.schedule_ref,
+        kind=Kind(run.kind),
+        backfill=run.backfill,
+        nominal_at=run.nominal_at,
+        attempt=run.attempt,
+        occupies=bool(run.occupies),
+        order=None,
+        input=run.input,
+        overlap=run.overlap,
+        outcome=Outcome(Status.CANCELLED, reason),
+    )
+    post_end(tx, entries, scheduled(row), state, end)
+
+
+def _find(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow]:
+    key, attempt = read_run_id(run_id)
+    row = tx.schedule(key.schedule_id)
+    run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
+    if row is None or run is None:
+        raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
+    return row, run
+
+
+def _find_open(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
+    row, _ = _find(tx, run_id)
+    (state,) = tx.states([row.ref])
+    row, run = _find(tx, run_id)
+    if run.status not in OPEN:
+        raise Conflict(f"run {run_id} is over ({run.status}): only an open run can be stopped")
+    return row, run, state

@@ -1,0 +1,338 @@
+"""The verbs on schedules. Each is one transaction, and wakes the engines when it is done."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Any, NamedTuple
+
+from foliot.books.configurations import compiled
+from foliot.books.entries import Entries
+from foliot.books.posting import applicant_of, post_applicants
+from foliot.domain import ledger
+from foliot.domain.backfill import Backfill as BackfillRequest
+from foliot.domain.backfill import Direction, Which, lane_width, range_of
+from foliot.domain.errors import Conflict, Invalid
+from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
+from foliot.domain.policies import overlap_of, read_policies
+from foliot.domain.runs import Hold, Kind, Reason, Status
+from foliot.domain.schedule import json_text, slug_of
+from foliot.domain.slots import Slot, SlotKey, run_id
+from foliot.domain.spec import Spec
+from foliot.ports import RunRow, ScheduleFilter, ScheduleRow, Transaction
+from foliot.services.backfilling import MOST_LISTED, all_slots, check_range, planned_backfill
+from foliot.services.configuration import patched, stored_of
+from foliot.services.desk import Desk, find, find_row
+from foliot.services.editing import (
+    change,
+    check_token,
+    delete_schedule,
+    edit,
+    first_run_at,
+    insert_schedules,
+    skip_slot,
+    stored_form,
+    view_of,
+)
+from foliot.services.views import Backfill, Run, Schedule, backfill_view, run_view, schedule_view
+
+Moment = datetime | str
+Backfills = list[Backfill]
+Moments = list[datetime]
+
+
+class Explanation(NamedTuple):
+    """Why a moment did or did not run."""
+
+    verdict: str
+    reason: str | None
+    run_id: str | None
+    sentence: str
+
+
+class ScheduleVerbs:
+    """What may be asked of schedules. A schedule is named by its id or by the name that it was given."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def create(self, name: str, **options: Any) -> Schedule:
+        """A new schedule; its first slot is the first after now. Conflict when there is one of that name."""
+        (created,) = self.create_many([{"name": name, **options}])
+        return created
+
+    def create_many(self, several: Iterable[Mapping[str, Any]], app: str | None = None) -> list[Schedule]:
+        """Several new schedules at once, all or none; each mapping is a name and the options of `create`."""
+        wanted = []
+        for given in several:
+            options = dict(given)
+            name = options.pop("name", None)
+            wanted.append((slug_of(name), name, stored_of(name, options)))
+        if len({schedule_id for schedule_id, _, _ in wanted}) < len(wanted):
+            raise Conflict("schedules take different names, got one of them twice")
+
+        def act(tx: Transaction, entries: Entries) -> list[Schedule]:
+            targets = tx.target_refs({stored.target for _, _, stored in wanted})
+            return insert_schedules(tx, entries, wanted, targets, app)
+
+        return self._desk.write(act)
+
+    def upsert(self, name: str, *, app: str | None = None, **options: Any) -> Schedule:
+        """Create it, or make it what these options say; unchanged it is left alone, and paused it stays paused."""
+        schedule_id, stored = slug_of(name), stored_of(name, options)
+
+        def act(tx: Transaction, entries: Entries) -> Schedule:
+            row = tx.schedule(schedule_id)
+            if row is None or row.deleted_at is not None:
+                targets = tx.target_refs([stored.target])
+                return insert_schedules(tx, entries, [(schedule_id, name, stored)], targets, app)[0]
+            found = find(tx, schedule_id)
+            if app is not None and found.row.app != app:
+                tx.update_schedule(found.row.ref, app=app)
+            return edit(tx, entries, found, stored)
+
+        return self._desk.write(act)
+
+    def get(self, name: str) -> Schedule:
+        def act(tx: Transaction) -> Schedule:
+            return view_of(tx, find_row(tx, name))
+
+        return self._desk.read(act)
+
+    def list(
+        self,
+        *,
+        app: str | None = None,
+        target: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> list[Schedule]:
+        """Schedules by id, beginning after that one."""
+        wanted = ScheduleFilter(app, target, labels or {}, include_deleted=False, limit=limit, after_id=after)
+        return self._desk.read(
+            lambda tx: [schedule_view(row, state, tx.now) for row, state in tx.list_schedules(wanted)]
+        )
+
+    def replace(self, name: str, *, token: int, **options: Any) -> Schedule:
+        """Make it what these options say, as a whole; Conflict when it was changed since the token was read."""
+        stored = stored_of(name, options)
+
+        def act(tx: Transaction, entries: Entries) -> Schedule:
+            found = find(tx, name)
+            check_token(found.row, token)
+            return edit(tx, entries, found, stored)
+
+        return self._desk.write(act)
+
+    def patch(self, name: str, *, token: int | None = None, **changes: Any) -> Schedule:
+        """Change only these options; None puts one back to its default. The token is checked when given."""
+
+        def act(tx: Transaction, entries: Entries) -> Schedule:
+            found = find(tx, name)
+            if token is not None:
+                check_token(found.row, token)
+            stored = patched(stored_form(found.row), read_policies(found.row.policies), changes)
+            return edit(tx, entries, found, stored)
+
+        return self._desk.write(act)
+
+    def pause(self, name: str, note: str | None = None, *, until: Moment | None = None, by: str = "user") -> Schedule:
+        """Start nothing of its own until it is resumed, or until that moment."""
+        until_at = None if until is None else instant_of(until, "until")
+
+        def act(tx: Transaction, entries: Entries) -> Schedule:
+            found = find(tx, name)
+            if until_at is not None and until_at <= tx.now:
+                raise Invalid(f"until takes a moment to come, got {rfc3339(until_at)}")
+            state = found.state._replace(
+                pause_from=tx.now if found.state.pause_from is None else found.state.pause_from,
+                pause_to=until_at,
+                wake_at=until_at,
+            )
+            entries.move(state)
+            return change(tx, entries, found.row, state, pause_note=note, paused_by=by)
+
+        return self._desk.write(act)
+
+    def resume(self, name: str) -> Schedule:
+        """End its pause: what fell into it is judged by catch-up. Nothing happens when it is not paused."""
+
+        def act(tx: Transaction, entries: Entries) -> Schedule:
+            found = find(tx, name)
+            if not found.state.is_paused(tx.now):
+                return schedule_view(found.row, found.state, tx.now)
+            state = found.state._replace(pause_to=tx.now, wake_at=tx.now)
+            entries.move(state)
+            return change(tx, entries, found.row, state, pause_note=None, paused_by=None)
+
+        return self._desk.write(act)
+
+    def trigger(self, name: str, *, input: Any = None, overlap: str | None = None) -> Run:
+        """Run it now, also when it is paused; the run that is returned says whether it starts, waits or is skipped."""
+        own_overlap, own_input = overlap_of(overlap), json_text("input", input)
+
+        def act(tx: Transaction, entries: Entries) -> Run:
+            found = find(tx, name)
+            last = tx.last_manual(found.row.ref, tx.now)
+            nominal_at = tx.now if last is None else last + 1
+            entries.record(
+                found.schedule,
+                Slot(nominal_at, tx.now),
+                Status.PENDING,
+                hold=Hold.DUE,
+                kind=Kind.MANUAL,
+                overlap=own_overlap,
+                input=own_input,
+            )
+            entries.write(tx)
+            run = first_run_at(tx, found.row.ref, nominal_at, Kind.MANUAL)
+            post_applicants(tx, entries, found.schedule, found.state, [applicant_of(run)], [run])
+            entries.write(tx)
+            return run_view(first_run_at(tx, found.row.ref, nominal_at, Kind.MANUAL), found.row.id, found.row.input)
+
+        return self._desk.write(act)
+
+    def skip(self, name: str, instant: Moment) -> Run:
+        """Do not run the slot of that moment: one to come, or one that waits."""
+        nominal_at = instant_of(instant, "instant")
+
+        def act(tx: Transaction, entries: Entries) -> Run:
+            found = find(tx, name)
+            state = skip_slot(tx, entries, found, nominal_at)
+            entries.move(state)
+            entries.write(tx)
+            return run_view(first_run_at(tx, found.row.ref, nominal_at, Kind.SLOT), found.row.id, found.row.input)
+
+        return self._desk.write(act)
+
+    def backfill(
+        self,
+        name: str,
+        start: Moment,
+        end: Moment,
+        *,
+        which: str = Which.MISSING,
+        order: str = Direction.OLDEST_FIRST,
+        concurrency: int | None = None,
+        overlap: str | None = None,
+        input: Any = None,
+        dry_run: bool = False,
+    ) -> Backfill:
+        """Run past slots from start to end, both included, in a lane of their own."""
+        first, last = range_of(instant_of(start, "start"), instant_of(end, "end"))
+        chosen, direction = _option(Which, "which", which), _option(Direction, "order", order)
+        width = lane_width(overlap_of(overlap), concurrency)
+        own_input = json_text("input", input)
+
+        def request(tx: Transaction, row: ScheduleRow) -> BackfillRequest:
+            check_range(tx, row, first, last, chosen)
+            done_to = first - 1 if direction is Direction.OLDEST_FIRST else last + 1
+            return BackfillRequest(0, first, last, chosen, direction, width, 0, done_to)
+
+        def plan(tx: Transaction) -> Backfill:
+            row = find_row(tx, name)
+            asked = request(tx, row)
+            slots = tuple(moment_of(nominal * MICROSECONDS) for nominal in all_slots(tx, row, asked))
+            return planned_backfill(row.id, asked, slots, tx.now)
+
+        def act(tx: Transaction, _: Entries) -> Backfill:
+            row = find(tx, name).row
+            asked = request(tx, row)
+            ref = tx.insert_backfill(
+                schedule_ref=row.ref,
+                target=row.target,
+                first=first,
+                last=last,
+                which=chosen,
+                direction=direction,
+                concurrency=width,
+                done_to=asked.done_to,
+                wake_at=tx.now,
+                input=own_input,
+                created_at=tx.now,
+            )
+            (created,) = tx.backfills([ref])
+            return backfill_view(created, row.id)
+
+        return self._desk.read(plan) if dry_run else self._desk.write(act)
+
+    def backfills(self, name: str) -> Backfills:
+        """The schedule's backfills, and how far each has come."""
+
+        def act(tx: Transaction) -> list[Backfill]:
+            row = find_row(tx, name)
+            return [backfill_view(backfill, row.id) for backfill in tx.list_backfills(row.ref)]
+
+        return self._desk.read(act)
+
+    def times(self, name: str, start: Moment | None = None, end: Moment | None = None, *, count: int = 10) -> Moments:
+        """The moments that its spec names, after now or from `start`, up to `end`, at most so many."""
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_LISTED:
+            raise Invalid(f"count takes 1 to {MOST_LISTED:,}, got {count!r}")
+        first = None if start is None else -(-instant_of(start, "start") // MICROSECONDS)
+        last = None if end is None else instant_of(end, "end") // MICROSECONDS
+
+        def act(tx: Transaction) -> list[datetime]:
+            times = compiled(find_row(tx, name).spec)
+            begin = tx.now // MICROSECONDS + 1 if first is None else first
+            named = times.between(begin, times.almanac.last if last is None else last)
+            return [moment_of(nominal * MICROSECONDS) for nominal in islice(named, count)]
+
+        return self._desk.read(act)
+
+    def explain(self, name: str, instant: Moment) -> Explanation:
+        """Why that moment did or did not run, from the ledger and the rules; deleted schedules are explained too."""
+        at = instant_of(instant, "instant")
+
+        def act(tx: Transaction) -> Explanation:
+            row = tx.schedule(slug_of(name)) or find_row(tx, name)
+            known = known_of(tx, row, at)
+            verdict, reason, run, sentence = ledger.explain(known, at)
+            return Explanation(str(verdict), None if reason is None else str(reason), run, sentence)
+
+        return self._desk.read(act)
+
+    def delete(self, name: str) -> None:
+        """Take it away: nothing of it starts any more, what runs may finish, and its ledger stays."""
+
+        def act(tx: Transaction, entries: Entries) -> None:
+            found = find(tx, name)
+            delete_schedule(tx, entries, found)
+
+        self._desk.write(act)
+
+
+def known_of(tx: Transaction, row: ScheduleRow, at: int) -> ledger.Known:
+    (state,) = tx.states_seen([row.ref])
+    return ledger.Known(
+        spec=Spec.from_canonical(row.spec),
+        state=state,
+        limit=read_policies(row.policies).limit,
+        created_at=row.created_at,
+        spec_since=row.spec_since,
+        deleted_at=row.deleted_at,
+        pruned_before=row.pruned_before,
+        now=tx.now,
+        runs=[_record(run, row.id) for run in tx.runs_at(row.ref, at)],
+        gap=tx.gap_at(row.ref, at),
+    )
+
+
+def _record(run: RunRow, schedule_id: str) -> ledger.Record:
+    return ledger.Record(
+        run_id(SlotKey(schedule_id, Kind(run.kind), run.nominal_at, run.backfill), run.attempt),
+        Kind(run.kind),
+        Status(run.status),
+        None if run.reason is None else Reason(run.reason),
+        None if run.hold is None else Hold(run.hold),
+        run.started_at,
+        run.ended_at,
+        run.error,
+    )
+
+
+def _option(kind: Any, name: str, value: str) -> Any:
+    try:
+        return kind(value)
+    except ValueError:
+        raise Invalid(f"{name} takes {', '.join(map(repr, map(str, kind)))}, got {value!r}") from None

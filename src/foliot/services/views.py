@@ -1,0 +1,206 @@
+"""What people and programs are shown: schedules and runs with aware datetimes, words and parsed JSON."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from foliot.books.configurations import compiled
+from foliot.domain.backfill import Direction, Which
+from foliot.domain.instants import moment_of
+from foliot.domain.policies import Policies, read_policies
+from foliot.domain.runs import Hold, Kind, Reason, Status
+from foliot.domain.schedule import Standing, State
+from foliot.domain.slots import SlotKey, run_id
+from foliot.domain.spec import Spec
+from foliot.ports import BackfillRow, RunRow, ScheduleRow
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A schedule as it stands."""
+
+    id: str
+    name: str
+    app: str | None
+    target: str
+    spec: Spec
+    policies: Policies
+    input: Any
+    labels: Mapping[str, str]
+    memo: Any
+    token: int
+    """The conflict token: `replace` takes it, and every change raises it."""
+    standing: Standing
+    note: str | None
+    """Why it is paused."""
+    paused_by: str | None
+    paused_until: datetime | None
+    next_at: datetime | None
+    """When its next slot is due; None when none is to come, or nobody knows."""
+    swept_to: datetime
+    running: int
+    held: int
+    remaining: int | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def paused(self) -> bool:
+        return self.standing is Standing.PAUSED
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One attempt at a slot, a trigger or a slot of a backfill, and what became of it."""
+
+    id: str
+    schedule: str
+    kind: Kind
+    scheduled_for: datetime
+    due_at: datetime
+    attempt: int
+    status: Status
+    reason: Reason | None
+    hold: Hold | None
+    idempotency_key: str
+    retry_of: str | None
+    input: Any
+    result: Any
+    error: str | None
+    progress: Any
+    losses: int
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+    @property
+    def decision(self) -> str:
+        """What was decided about it: start, hold, skip, miss or cancel."""
+        if self.status is Status.SKIPPED:
+            return "miss" if self.reason is Reason.MISSED else "skip"
+        if self.status is Status.CANCELLED:
+            return "cancel"
+        return "start" if self.hold is None else "hold"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A long run of slots that nothing ran, and why."""
+
+    first: datetime
+    last: datetime
+    size: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """A backfill as it stands; a dry run has no number and lists its slots."""
+
+    id: int | None
+    schedule: str
+    start: datetime
+    end: datetime
+    which: Which
+    order: Direction
+    concurrency: int
+    slots: tuple[datetime, ...]
+    """Of a dry run: what it would start now."""
+    started: int
+    running: int
+    created_at: datetime
+    ended_at: datetime | None
+
+
+def schedule_view(row: ScheduleRow, state: State, now: int) -> Schedule:
+    standing = standing_of(row, state, now)
+    is_paused = standing is Standing.PAUSED
+    return Schedule(
+        id=row.id,
+        name=row.name,
+        app=row.app,
+        target=row.target_name,
+        spec=Spec.from_canonical(row.spec),
+        policies=read_policies(row.policies),
+        input=_parsed(row.input),
+        labels=json.loads(row.labels),
+        memo=_parsed(row.memo),
+        token=row.version,
+        standing=standing,
+        note=row.pause_note if is_paused else None,
+        paused_by=row.paused_by if is_paused else None,
+        paused_until=_moment(state.pause_to) if is_paused else None,
+        next_at=None if is_paused else _moment(state.wake_at),
+        swept_to=moment_of(state.swept_to),
+        running=state.running,
+        held=state.held,
+        remaining=state.remaining,
+        created_at=moment_of(row.created_at),
+        updated_at=moment_of(row.updated_at),
+    )
+
+
+def standing_of(row: ScheduleRow, state: State, now: int) -> Standing:
+    if row.deleted_at is not None:
+        return Standing.DELETED
+    if state.is_paused(now):
+        return Standing.PAUSED
+    is_over = state.remaining == 0 or (state.wake_at is None and not _is_manual(row.spec))
+    return Standing.COMPLETED if is_over else Standing.ACTIVE
+
+
+def _is_manual(spec: str) -> bool:
+    times = compiled(spec)
+    return times.next_after(times.almanac.first - 1) is None
+
+
+def run_view(row: RunRow, schedule_id: str, own_input: str | None) -> Run:
+    key = SlotKey(schedule_id, Kind(row.kind), row.nominal_at, row.backfill)
+    return Run(
+        id=run_id(key, row.attempt),
+        schedule=schedule_id,
+        kind=Kind(row.kind),
+        scheduled_for=moment_of(row.nominal_at),
+        due_at=moment_of(row.due_at),
+        attempt=row.attempt,
+        status=Status(row.status),
+        reason=None if row.reason is None else Reason(row.reason),
+        hold=None if row.hold is None else Hold(row.hold),
+        idempotency_key=str(key),
+        retry_of=run_id(key, row.attempt - 1) if row.retry_of is not None else None,
+        input=_parsed(row.input if row.input is not None else own_input),
+        result=_parsed(row.result),
+        error=row.error,
+        progress=_parsed(row.progress),
+        losses=row.losses,
+        created_at=moment_of(row.created_at),
+        started_at=_moment(row.started_at),
+        ended_at=_moment(row.ended_at),
+    )
+
+
+def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
+    return Backfill(
+        id=row.ref,
+        schedule=schedule_id,
+        start=moment_of(row.first * 1_000_000),
+        end=moment_of(row.last * 1_000_000),
+        which=Which(row.which),
+        order=Direction(row.direction),
+        concurrency=row.concurrency,
+        slots=(),
+        started=row.started,
+        running=row.running,
+        created_at=moment_of(row.created_at),
+        ended_at=_moment(row.ended_at),
+    )
+
+
+def _moment(instant: int | None) -> datetime | None:
+    return None if instant is None else moment_of(instant)
+
+
+def _parsed(text: str | None) -> Any:
+    return None if text is None else json.loads(text)

@@ -1,0 +1,1 @@
+"""The stores: one SQLAlchemy Core implementation for SQLite and PostgreSQL."""

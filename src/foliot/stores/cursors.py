@@ -1,0 +1,70 @@
+"""The cursors: which schedules are due, and what moves when they have been looked at."""
+
+from collections.abc import Iterable, Sequence
+
+from foliot.domain.schedule import State
+from foliot.ports import Earliest
+from foliot.stores.dialect import UpdateMany
+from foliot.stores.part import Part
+
+_STATE = ", ".join(State._fields)
+
+_MOVE = UpdateMany(
+    "cursors",
+    "swept_to wake_at pause_from pause_to running held remaining marks last_result last_failure",
+    keys="ref",
+)
+_KEEP = UpdateMany("cursors", "running held remaining marks last_result last_failure", keys="ref")
+
+
+class Cursors(Part):
+    def earliest(self, targets: Sequence[int]) -> list[Earliest]:
+        """For each target, when its first schedule, waiting run and backfill want to be looked at."""
+        return [
+            Earliest(*row)
+            for row in self._all(
+                "SELECT t.value,"
+                " (SELECT wake_at FROM cursors WHERE target = t.value AND wake_at IS NOT NULL"
+                "   ORDER BY wake_at LIMIT 1),"
+                " (SELECT ready_at FROM runs WHERE ready_for = t.value ORDER BY ready_at LIMIT 1),"
+                " (SELECT wake_at FROM backfills WHERE target = t.value AND wake_at IS NOT NULL"
+                "   ORDER BY wake_at LIMIT 1)"
+                f" FROM {self.dialect.each_of()}",
+                self.dialect.list_of(targets),
+            )
+        ]
+
+    def due(self, target: int, until: int, limit: int) -> list[State]:
+        """Schedules of the target whose time has come, the longest due first, held for this transaction."""
+        return self._due(target, until, limit, "wake_at, ref")
+
+    def due_newest(self, target: int, until: int, limit: int) -> list[State]:
+        """The same, the shortest due first: so that a storm of old ones does not bury a new one."""
+        return self._due(target, until, limit, "wake_at DESC, ref DESC")
+
+    def _due(self, target: int, until: int, limit: int, order: str) -> list[State]:
+        text = f"SELECT {_STATE} FROM cursors WHERE target = ? AND wake_at <= ? ORDER BY {order} LIMIT ?"
+        return [State(*row) for row in self._all(text + self.dialect.lock_free, target, until, limit)]
+
+    def states(self, refs: Iterable[int]) -> list[State]:
+        """These schedules, held for this transaction, waited for in one order so that nobody waits in a circle."""
+        text = f"SELECT {_STATE} FROM cursors WHERE {self.dialect.any_of('ref')} ORDER BY ref"
+        return [State(*row) for row in self._all(text + self.dialect.lock, self.dialect.list_of(refs))]
+
+    def states_free(self, refs: Iterable[int]) -> list[State]:
+        """The same, leaving out those that somebody else holds."""
+        text = f"SELECT {_STATE} FROM cursors WHERE {self.dialect.any_of('ref')} ORDER BY ref"
+        return [State(*row) for row in self._all(text + self.dialect.lock_free, self.dialect.list_of(refs))]
+
+    def states_seen(self, refs: Iterable[int]) -> list[State]:
+        """These schedules as they are, held by nobody."""
+        text = f"SELECT {_STATE} FROM cursors WHERE {self.dialect.any_of('ref')} ORDER BY ref"
+        return [State(*row) for row in self._all(text, self.dialect.list_of(refs))]
+
+    def move(self, states: Iterable[State]) -> None:
+        """Save all that moves, the cursor and its wake-up included."""
+        self.dialect.update(self.cx, _MOVE, [(*state[3:], state.ref) for state in states])
+
+    def keep(self, states: Iterable[State]) -> None:
+        """Save what a run changes, where cursor, pause and wake-up stay: their index is left alone."""
+        self.dialect.update(self.cx, _KEEP, [(*state[7:], state.ref) for state in states])

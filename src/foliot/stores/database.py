@@ -1,0 +1,267 @@
+"""A database, opened: transactions are plain functions, run whole or not at all, and tried again on contention."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import StaticPool
+
+from foliot.domain.errors import Invalid, Unavailable
+from foliot.ports import Clock
+from foliot.stores.dialect import Dialect, PostgresqlDialect, SqliteDialect
+from foliot.stores.lock_file import LockFile
+from foliot.stores.migration import NEWEST, migrate, version_of
+from foliot.stores.transaction import SqlTransaction
+
+T = TypeVar("T")
+Act = Callable[[SqlTransaction], T]
+
+_TRIES = 8
+_RETRIED_STATES = ("40001", "40P01", "55P03", "23505")
+"""Serialisation failure, deadlock, lock not available, or somebody else was first: the whole function is run again."""
+_REFS_IN_A_BLOCK = 1000
+_MIGRATION_LOCK = 0x666F6C696F74
+
+
+class SqliteDatabase:
+    """One file, one process, one writer; any number of readers."""
+
+    dialect: Dialect = SqliteDialect()
+    is_local = True
+
+    def __init__(self, url: URL, clock: Clock) -> None:
+        if not url.database or url.database == ":memory:":
+            raise Invalid("a database URL for SQLite names a file, such as sqlite:///foliot.db: memory is not durable")
+        self.path = url.database
+        self.clock = clock
+        self._writing = threading.RLock()
+        self._lock_file: LockFile | None = None
+        self._writer: Connection | None = None
+        self._readers = create_engine(
+            f"sqlite:///file:{_quoted(self.path)}?mode=ro&uri=true", connect_args={"isolation_level": None}
+        )
+        event.listen(self._readers, "connect", _prepare_reader)
+        self._refs = count()
+
+    def write(self, act: Act[T]) -> T:
+        """Run the function in a transaction; all that it wrote is on disk when this returns."""
+        with self._writing, _translated(self.path):
+            cx = self._writer or self._open_writer()
+            with cx.begin():
+                return act(SqlTransaction(cx, self.dialect, self.clock.now(), self._refs.__next__))
+
+    def read(self, act: Act[T]) -> T:
+        """Run the function on what is committed; it must not write."""
+        with _translated(self.path):
+            if self._writer is None and not self._is_current():
+                with self._writing:
+                    self._open_writer()
+            with self._readers.connect() as cx:
+                return act(SqlTransaction(cx, self.dialect, self.clock.now(), self._refs.__next__))
+
+    def claim_alone(self) -> None:
+        """Be the one process that writes this file; Conflict, naming the holder, when another one is."""
+        with self._writing, _translated(self.path):
+            if self._writer is None:
+                self._open_writer()
+
+    def close(self) -> None:
+        with self._writing:
+            if self._writer is not None:
+                engine = self._writer.engine
+                self._writer.close()
+                engine.dispose()
+                self._writer = None
+            self._readers.dispose()
+            if self._lock_file is not None:
+                self._lock_file.release()
+                self._lock_file = None
+
+    def _open_writer(self) -> Connection:
+        lock_file = LockFile(f"{self.path}.lock", self.path)
+        try:
+            engine = create_engine(
+                URL.create("sqlite", database=self.path),
+                poolclass=StaticPool,
+                connect_args={"check_same_thread": False, "isolation_level": None, "timeout": 5},
+            )
+            event.listen(engine, "connect", _prepare_writer)
+            event.listen(engine, "begin", _begin_immediate)
+            cx = engine.connect()
+            with cx.begin():
+                migrate(cx)
+                newest = cx.exec_driver_sql("SELECT coalesce(max(ref), 0) FROM runs").scalar_one()
+        except BaseException:
+            lock_file.release()
+            raise
+        self._refs = count(newest + 1)
+        self._lock_file, self._writer = lock_file, cx
+        return cx
+
+    def _is_current(self) -> bool:
+        try:
+            with self._readers.connect() as cx:
+                return version_of(cx) == NEWEST
+        except OperationalError:
+            return False
+
+
+class PostgresqlDatabase:
+    """A server, and any number of processes. Its clock is the authority unless another is given."""
+
+    dialect: Dialect = PostgresqlDialect()
+    is_local = False
+
+    def __init__(self, url: URL, clock: Clock | None) -> None:
+        self.url = url.set(drivername="postgresql+psycopg")
+        self.clock = clock
+        self.engine: Engine = create_engine(
+            self.url,
+            pool_size=4,
+            max_overflow=8,
+            pool_timeout=10,
+            pool_pre_ping=False,
+            pool_recycle=1800,
+            connect_args={
+                "connect_timeout": 5,
+                "options": "-c statement_timeout=30000 -c lock_timeout=10000 "
+                "-c idle_in_transaction_session_timeout=60000",
+                "keepalives_idle": 10,
+                "keepalives_interval": 5,
+                "keepalives_count": 3,
+                "tcp_user_timeout": 15000,
+                "application_name": "foliot",
+            },
+        )
+        self._name = f"{url.host or 'local socket'}/{url.database}"
+        self._is_current = False
+        self._starting = threading.Lock()
+        self._allotting = threading.Lock()
+        self._refs = iter(range(0))
+
+    def write(self, act: Act[T]) -> T:
+        """Run the function in a transaction; all that it wrote is durable when this returns."""
+        for attempt in range(1, _TRIES + 1):
+            try:
+                with _translated(self._name):
+                    return self._write_once(act)
+            except _Contention:
+                if attempt == _TRIES:
+                    raise Unavailable(f"the database {self._name} was too contended: try again") from None
+        raise AssertionError("not reached")
+
+    def _write_once(self, act: Act[T]) -> T:
+        with self._connect() as cx, cx.begin():
+            return act(SqlTransaction(cx, self.dialect, self._now(cx), lambda: self._next_ref(cx)))
+
+    def read(self, act: Act[T]) -> T:
+        """Run the function on what is committed; it must not write."""
+        with _translated(self._name), self._connect() as cx:
+            return act(SqlTransaction(cx, self.dialect, self._now(cx), lambda: self._next_ref(cx)))
+
+    def claim_alone(self) -> None:
+        """Any number of processes may write: this only makes sure that the schema is there."""
+        with _translated(self._name), self._connect():
+            pass
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def _connect(self) -> Connection:
+        if not self._is_current:
+            with self._starting:
+                if not self._is_current:
+                    self._migrate()
+                    self._is_current = True
+        return self.engine.connect()
+
+    def _migrate(self) -> None:
+        with self.engine.connect() as cx, cx.begin():
+            cx.exec_driver_sql("SET LOCAL lock_timeout = 0")
+            cx.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+            migrate(cx)
+
+    def _now(self, cx: Connection) -> int:
+        if self.clock is not None:
+            return self.clock.now()
+        return int(cx.exec_driver_sql("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").scalar_one())
+
+    def _next_ref(self, cx: Connection) -> int:
+        """Keys are drawn in blocks: one question to the server per thousand runs."""
+        with self._allotting:
+            for ref in self._refs:
+                return ref
+            block = int(cx.exec_driver_sql("SELECT nextval('run_refs')").scalar_one())
+            self._refs = iter(range(block, block + _REFS_IN_A_BLOCK))
+            return next(self._refs)
+
+
+Database = SqliteDatabase | PostgresqlDatabase
+
+
+def open_database(text: str, clock: Clock, *, is_virtual: bool = False) -> Database:
+    """The database at that URL, not yet connected. A virtual clock rules PostgreSQL too."""
+    try:
+        url = make_url(text)
+        kind = url.get_backend_name()
+    except (ArgumentError, NoSuchModuleError):
+        kind = ""
+    if kind == "sqlite":
+        return SqliteDatabase(url, clock)
+    if kind in ("postgresql", "postgres"):
+        return PostgresqlDatabase(url, clock if is_virtual else None)
+    shown = text.rsplit("@", maxsplit=1)[-1]
+    raise Invalid(f"a database URL is sqlite:///file.db or postgresql://host/name, got {shown!r}")
+
+
+class _Contention(Exception):
+    """Somebody else was in the way: run it again."""
+
+
+@contextmanager
+def _translated(name: str) -> Iterator[None]:
+    try:
+        yield
+    except PoolTimeout as error:
+        raise Unavailable(f"the database {name} had no free connection within 10 s: try later") from error
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) in _RETRIED_STATES:
+            raise _Contention from error
+        if isinstance(error, OperationalError) or error.connection_invalidated:
+            raise Unavailable(f"the database {name} cannot be used now: {str(error.orig).strip()}") from error
+        raise
+
+
+def _prepare_writer(dbapi: sqlite3.Connection, _: object) -> None:
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "busy_timeout=5000",
+        "wal_autocheckpoint=8000",
+        "journal_size_limit=67108864",
+        "trusted_schema=OFF",
+        "cell_size_check=ON",
+        "cache_size=-65536",
+        "temp_store=MEMORY",
+    ):
+        dbapi.execute(f"PRAGMA {pragma}")
+
+
+def _prepare_reader(dbapi: sqlite3.Connection, _: object) -> None:
+    for pragma in ("query_only=ON", "busy_timeout=5000", "trusted_schema=OFF"):
+        dbapi.execute(f"PRAGMA {pragma}")
+
+
+def _begin_immediate(cx: Connection) -> None:
+    cx.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _quoted(path: str) -> str:
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -1,0 +1,194 @@
+"""All that SQLite and PostgreSQL do differently, and nothing else.
+
+Statements are written once, with `?` for a value, and rows travel in batches: SQLite takes them one by one through
+`executemany`, PostgreSQL takes each column as one array, written as text because that is five times cheaper than to
+have the driver adapt every element.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+Row = Sequence[Any]
+
+
+class Columns(NamedTuple):
+    """The columns of a batch, each `name` of numbers or `name:text`."""
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "Columns":
+        parts = [part.partition(":") for part in text.split()]
+        return cls(tuple(name for name, _, _ in parts), tuple(kind or "bigint" for _, _, kind in parts))
+
+
+class InsertMany:
+    """Rows into a table."""
+
+    def __init__(self, table: str, columns: str, constants: str = "") -> None:
+        names, types = Columns.of(columns)
+        fixed = dict(part.split("=", 1) for part in constants.split())
+        into = ", ".join((*names, *fixed))
+        values = ", ".join((*("?" * len(names)), *fixed.values()))
+        self.one = f"INSERT INTO {table} ({into}) VALUES ({values})"
+        self.types = types
+        chosen = ", ".join((*(f"s.{name}" for name in names), *fixed.values()))
+        self.all = f"INSERT INTO {table} ({into}) SELECT {chosen} FROM {_unnest(names, types)}"
+
+
+class UpdateMany:
+    """Changes to rows, found by the last columns; `also` is what must hold besides."""
+
+    def __init__(self, table: str, columns: str, keys: str, constants: str = "", also: str = "") -> None:
+        names, types = Columns.of(columns)
+        key_names, key_types = Columns.of(keys)
+        fixed = [part.replace("~", " ") for part in constants.split()]
+        condition = f" AND {also}" if also else ""
+        changes = ", ".join((*(f"{name} = ?" for name in names), *fixed))
+        found = " AND ".join(f"{name} = ?" for name in key_names)
+        self.one = f"UPDATE {table} SET {changes} WHERE {found}{condition}"
+        self.types = (*types, *key_types)
+        changes = ", ".join((*(f"{name} = s.{name}" for name in names), *fixed))
+        found = " AND ".join(f"{table}.{name} = s.{name}" for name in key_names)
+        source = _unnest((*names, *key_names), self.types)
+        self.all = f"UPDATE {table} SET {changes} FROM {source} WHERE {found}{condition}"
+
+
+def _unnest(names: Sequence[str], types: Sequence[str]) -> str:
+    arrays = ", ".join(f"%s::{kind}[]" for kind in types)
+    return f"unnest({arrays}) AS s({', '.join(names)})"
+
+
+class Dialect(Protocol):
+    """What the statements ask of a database."""
+
+    lock: str
+    """After a SELECT: these rows are mine until the end; wait for them."""
+    lock_free: str
+    """The same, leaving out what somebody else holds."""
+
+    def sql(self, text: str) -> str:
+        """The statement with this database's sign for a value."""
+
+    def any_of(self, column: str) -> str:
+        """A condition with one value: the column is among those of `list_of`."""
+
+    def list_of(self, numbers: Iterable[int]) -> str:
+        """The numbers as one value."""
+
+    def each_of(self) -> str:
+        """A table `t(value)` made from one value of `list_of`."""
+
+    def label_is(self, name: str, value: str) -> str:
+        """A condition on schedules: the label named by one parameter says what the other does."""
+
+    def new_keys(self, cx: Connection, table: str, count: int) -> Sequence[int]:
+        """Keys for that many rows to be inserted into the table."""
+
+    def notify(self, cx: Connection, what: str) -> None:
+        """Tell other processes, at commit."""
+
+    def insert(self, cx: Connection, statement: InsertMany, rows: Sequence[Row]) -> None: ...
+
+    def update(self, cx: Connection, statement: UpdateMany, rows: Sequence[Row]) -> int:
+        """How many rows were changed."""
+
+
+class SqliteDialect:
+    lock = ""
+    lock_free = ""
+
+    def sql(self, text: str) -> str:
+        return text
+
+    def any_of(self, column: str) -> str:
+        return f"{column} IN (SELECT value FROM json_each(?))"
+
+    def list_of(self, numbers: Iterable[int]) -> str:
+        return f"[{','.join(map(str, numbers))}]"
+
+    def each_of(self) -> str:
+        return "json_each(?) AS t"
+
+    def label_is(self, name: str, value: str) -> str:
+        return f"json_extract(labels, '$.\"' || :{name} || '\"') = :{value}"
+
+    def new_keys(self, cx: Connection, table: str, count: int) -> Sequence[int]:
+        first = int(cx.exec_driver_sql(f"SELECT coalesce(max(ref), 0) + 1 FROM {table}").scalar_one())
+        return range(first, first + count)
+
+    def notify(self, cx: Connection, what: str) -> None:
+        """There is no other process."""
+
+    def insert(self, cx: Connection, statement: InsertMany, rows: Sequence[Row]) -> None:
+        if rows:
+            cx.exec_driver_sql(statement.one, list(rows))
+
+    def update(self, cx: Connection, statement: UpdateMany, rows: Sequence[Row]) -> int:
+        return cx.exec_driver_sql(statement.one, list(rows)).rowcount if rows else 0
+
+
+class PostgresqlDialect:
+    lock = " FOR UPDATE"
+    lock_free = " FOR UPDATE SKIP LOCKED"
+
+    def sql(self, text: str) -> str:
+        return _with_percent_signs(text)
+
+    def any_of(self, column: str) -> str:
+        return f"{column} = ANY(?::bigint[])"
+
+    def list_of(self, numbers: Iterable[int]) -> str:
+        return f"{{{','.join(map(str, numbers))}}}"
+
+    def each_of(self) -> str:
+        return "unnest(?::bigint[]) AS t(value)"
+
+    def label_is(self, name: str, value: str) -> str:
+        return f"CAST(labels AS json) ->> CAST(:{name} AS text) = :{value}"
+
+    def new_keys(self, cx: Connection, table: str, count: int) -> Sequence[int]:
+        text = "SELECT nextval(pg_get_serial_sequence(%s, 'ref')) FROM generate_series(1, %s)"
+        return [int(row[0]) for row in cx.exec_driver_sql(text, (table, count))]
+
+    def notify(self, cx: Connection, what: str) -> None:
+        cx.exec_driver_sql("SELECT pg_notify('foliot', %s)", (what,))
+
+    def insert(self, cx: Connection, statement: InsertMany, rows: Sequence[Row]) -> None:
+        if rows:
+            cx.exec_driver_sql(statement.all, _arrays(statement.types, rows))
+
+    def update(self, cx: Connection, statement: UpdateMany, rows: Sequence[Row]) -> int:
+        return cx.exec_driver_sql(statement.all, _arrays(statement.types, rows)).rowcount if rows else 0
+
+
+@lru_cache(maxsize=512)
+def _with_percent_signs(text: str) -> str:
+    return text.replace("?", "%s")
+
+
+def _arrays(types: Sequence[str], rows: Sequence[Row]) -> tuple[str, ...]:
+    columns = zip(*rows, strict=True)
+    return tuple(
+        text_array(column) if kind == "text" else number_array(column)
+        for kind, column in zip(types, columns, strict=True)
+    )
+
+
+def number_array(numbers: Iterable[int | None]) -> str:
+    """A PostgreSQL array of numbers, as text."""
+    return f"{{{','.join(['NULL' if number is None else str(number) for number in numbers])}}}"
+
+
+def text_array(texts: Iterable[str | None]) -> str:
+    """A PostgreSQL array of texts, as text: quoted, so that any text is itself. Zero characters it cannot hold."""
+    return f"{{{','.join(['NULL' if text is None else _quoted(text) for text in texts])}}}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\0", "")
+    return f'"{escaped}"'

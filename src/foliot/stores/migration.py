@@ -1,0 +1,52 @@
+"""Bringing a database to the schema that this release knows."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, inspect, text
+
+from foliot.domain.errors import Conflict
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+NEWEST = "0001"
+"""The last link of the chain in `migrations/versions`; a test proves it."""
+
+_KNOWN = ("0001",)
+
+
+def migrate(cx: Connection) -> None:
+    """Bring an empty or older database up to date; Conflict when it is newer than this release.
+
+    The caller holds the lock under which one process at a time does so.
+    """
+    found = version_of(cx)
+    if found == NEWEST:
+        return
+    if found is not None and found not in _KNOWN:
+        raise Conflict(
+            f"the database has schema {found}, this release knows schemas up to {NEWEST}: "
+            "use the release that wrote it, or a newer one"
+        )
+    # Imported here: most starts find the schema as it should be, and need no Alembic.
+    from alembic import command  # noqa: PLC0415
+
+    command.upgrade(alembic_config(cx), "head")
+
+
+def alembic_config(cx: Connection) -> "Config":
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["connection"] = cx
+    return config
+
+
+def version_of(cx: Connection) -> str | None:
+    """The schema that the database has; None for an empty one."""
+    if not inspect(cx).has_table("alembic_version"):
+        return None
+    found = cx.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return None if found is None else str(found)

@@ -1,0 +1,250 @@
+"""Schedules, cursors, runs, gaps, backfills and workers"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    if op.get_bind().dialect.supports_sequences:
+        op.execute(sa.schema.CreateSequence(sa.Sequence("run_refs", increment=1000)))
+    op.create_table(
+        "targets",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("ref", name=op.f("targets_pkey")),
+        sa.UniqueConstraint("name", name=op.f("targets_name_key")),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "workers",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("started_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("seen_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("lease_until", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("stopped_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.PrimaryKeyConstraint("ref", name=op.f("workers_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("workers", schema=None) as batch_op:
+        batch_op.create_index(
+            "workers_lease",
+            ["lease_until"],
+            unique=False,
+            sqlite_where=sa.text("lease_until IS NOT NULL"),
+            postgresql_where=sa.text("lease_until IS NOT NULL"),
+        )
+
+    op.create_table(
+        "schedules",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("app", sa.Text(), nullable=True),
+        sa.Column("target", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("spec", sa.Text(), nullable=False),
+        sa.Column("policies", sa.Text(), nullable=False),
+        sa.Column("input", sa.Text(), nullable=True),
+        sa.Column("labels", sa.Text(), nullable=False),
+        sa.Column("memo", sa.Text(), nullable=True),
+        sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("updated_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("spec_since", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("deleted_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("pause_note", sa.Text(), nullable=True),
+        sa.Column("paused_by", sa.Text(), nullable=True),
+        sa.Column(
+            "pruned_before",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            server_default=sa.text("0"),
+            nullable=False,
+        ),
+        sa.ForeignKeyConstraint(["target"], ["targets.ref"], name=op.f("schedules_target_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("schedules_pkey")),
+        sa.UniqueConstraint("id", name=op.f("schedules_id_key")),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "backfills",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("schedule_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("target", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("first", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("last", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("which", sa.Text(), nullable=False),
+        sa.Column("direction", sa.Text(), nullable=False),
+        sa.Column("concurrency", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column(
+            "running", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column(
+            "started", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column("done_to", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("wake_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("input", sa.Text(), nullable=True),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.CheckConstraint(
+            "direction = 'newest_first' OR direction = 'oldest_first'", name=op.f("backfills_direction_check")
+        ),
+        sa.CheckConstraint(
+            "which = 'all' OR which = 'failed' OR which = 'missing'", name=op.f("backfills_which_check")
+        ),
+        sa.ForeignKeyConstraint(["schedule_ref"], ["schedules.ref"], name=op.f("backfills_schedule_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("backfills_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("backfills", schema=None) as batch_op:
+        batch_op.create_index("backfills_schedule", ["schedule_ref"], unique=False)
+        batch_op.create_index(
+            "backfills_wake",
+            ["target", "wake_at"],
+            unique=False,
+            sqlite_where=sa.text("wake_at IS NOT NULL"),
+            postgresql_where=sa.text("wake_at IS NOT NULL"),
+        )
+
+    op.create_table(
+        "cursors",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("target", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("swept_to", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("wake_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("pause_from", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("pause_to", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column(
+            "running", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column(
+            "held", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column("remaining", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column(
+            "marks", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column("last_result", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("last_failure", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.ForeignKeyConstraint(["ref"], ["schedules.ref"], name=op.f("cursors_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("cursors_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("cursors", schema=None) as batch_op:
+        batch_op.create_index("cursors_wake", ["target", "wake_at", "ref"], unique=False)
+
+    op.create_table(
+        "gaps",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("schedule_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("first_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("last_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("size", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("recorded_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.CheckConstraint("reason = 'missed' OR reason = 'paused'", name=op.f("gaps_reason_check")),
+        sa.ForeignKeyConstraint(["schedule_ref"], ["schedules.ref"], name=op.f("gaps_schedule_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("gaps_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("gaps", schema=None) as batch_op:
+        batch_op.create_index("gaps_slots", ["schedule_ref", "first_at"], unique=False)
+
+    op.create_table(
+        "runs",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("schedule_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("nominal_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("due_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column(
+            "backfill",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            server_default=sa.text("0"),
+            nullable=False,
+        ),
+        sa.Column(
+            "attempt", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("1"), nullable=False
+        ),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("hold", sa.Text(), nullable=True),
+        sa.Column(
+            "occupies",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            server_default=sa.text("0"),
+            nullable=False,
+        ),
+        sa.Column("overlap", sa.Text(), nullable=True),
+        sa.Column("orders", sa.Text(), nullable=True),
+        sa.Column("worker", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column(
+            "token", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column(
+            "losses", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column("ready_for", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("ready_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("retry_of", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("started_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("input", sa.Text(), nullable=True),
+        sa.Column("result", sa.Text(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("progress", sa.Text(), nullable=True),
+        sa.CheckConstraint(
+            "hold IS NULL OR hold = 'due' OR hold = 'overlap' OR hold = 'paused' OR hold = 'retry'",
+            name=op.f("runs_hold_check"),
+        ),
+        sa.CheckConstraint("kind = 'slot' OR kind = 'backfill' OR kind = 'manual'", name=op.f("runs_kind_check")),
+        sa.CheckConstraint(
+            "orders IS NULL OR orders = 'cancel_by_policy' OR orders = 'cancel_by_user'", name=op.f("runs_orders_check")
+        ),
+        sa.CheckConstraint(
+            "overlap IS NULL OR overlap = 'allow_all' OR overlap = 'buffer_all' OR overlap = 'buffer_one' OR overlap = 'cancel_other' OR overlap = 'skip' OR overlap = 'terminate_other'",
+            name=op.f("runs_overlap_check"),
+        ),
+        sa.CheckConstraint(
+            "reason IS NULL OR reason = 'aborted' OR reason = 'buffer_full' OR reason = 'cancelled_by_policy' OR reason = 'cancelled_by_user' OR reason = 'decision_expired' OR reason = 'finalization_lost' OR reason = 'grant_expired' OR reason = 'grant_not_found' OR reason = 'grant_revoked' OR reason = 'grant_scope' OR reason = 'insufficient_credits' OR reason = 'internal' OR reason = 'invalid_request' OR reason = 'limit_reached' OR reason = 'lost' OR reason = 'missed' OR reason = 'not_found' OR reason = 'out_of_window' OR reason = 'over_budget' OR reason = 'overlap' OR reason = 'paused' OR reason = 'provider_unavailable' OR reason = 'rate_limit' OR reason = 'rejected' OR reason = 'run_limit' OR reason = 'schedule_deleted' OR reason = 'skipped_by_user' OR reason = 'superseded' OR reason = 'terminated' OR reason = 'timeout'",
+            name=op.f("runs_reason_check"),
+        ),
+        sa.CheckConstraint(
+            "status = 'running' OR status = 'cancelled' OR status = 'error' OR status = 'pending' OR status = 'skipped' OR status = 'success' OR status = 'waiting'",
+            name=op.f("runs_status_check"),
+        ),
+        sa.ForeignKeyConstraint(["schedule_ref"], ["schedules.ref"], name=op.f("runs_schedule_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("runs_pkey")),
+        sa.UniqueConstraint("schedule_ref", "nominal_at", "kind", "backfill", "attempt", name="runs_slot"),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("runs", schema=None) as batch_op:
+        batch_op.create_index(
+            "runs_leased",
+            ["worker"],
+            unique=False,
+            sqlite_where=sa.text("status = 'running'"),
+            postgresql_where=sa.text("status = 'running'"),
+        )
+        batch_op.create_index(
+            "runs_open",
+            ["schedule_ref"],
+            unique=False,
+            sqlite_where=sa.text("status = 'running' OR status = 'pending' OR status = 'waiting'"),
+            postgresql_where=sa.text("status = 'running' OR status = 'pending' OR status = 'waiting'"),
+        )
+        batch_op.create_index(
+            "runs_ready",
+            ["ready_for", "ready_at"],
+            unique=False,
+            sqlite_where=sa.text("ready_for IS NOT NULL"),
+            postgresql_where=sa.text("ready_for IS NOT NULL"),
+        )

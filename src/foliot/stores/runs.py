@@ -1,0 +1,246 @@
+"""The ledger's rows: recorded, started, finished, handed back. The statements here are the engine's daily bread."""
+
+from collections.abc import Iterable, Sequence
+
+from foliot.domain.backfill import Attempted
+from foliot.domain.generation import Gap
+from foliot.domain.runs import Order, Reason, Status
+from foliot.ports import Finish, Leased, RunFilter, RunRow
+from foliot.stores.dialect import InsertMany, Row, UpdateMany
+from foliot.stores.part import Part
+
+_RUN = ", ".join(f"r.{name}" for name in RunRow._fields)
+
+_START_NEW = InsertMany(
+    "runs",
+    "ref schedule_ref nominal_at due_at kind:text backfill occupies worker version created_at started_at",
+    constants="status='running' token=1",
+)
+_RECORD = InsertMany(
+    "runs",
+    "ref schedule_ref nominal_at due_at kind:text backfill attempt status:text reason:text hold:text occupies"
+    " overlap:text ready_for ready_at retry_of version created_at ended_at input:text",
+)
+_GAP = InsertMany("gaps", "schedule_ref first_at last_at size reason:text recorded_at")
+_START = UpdateMany(
+    "runs",
+    "worker occupies version started_at",
+    keys="ref",
+    constants="status='running' hold=NULL ready_for=NULL ready_at=NULL token=runs.token+1",
+)
+_READY = UpdateMany("runs", "ready_for ready_at occupies", keys="ref", constants="hold=NULL")
+_HOLD = UpdateMany("runs", "hold:text", keys="ref", constants="ready_for=NULL ready_at=NULL")
+_END = UpdateMany(
+    "runs",
+    "status:text reason:text ended_at",
+    keys="ref",
+    constants="hold=NULL ready_for=NULL ready_at=NULL token=runs.token+1",
+)
+_FINISH = UpdateMany(
+    "runs",
+    "status:text reason:text result:text error:text ended_at",
+    keys="ref token",
+    also="runs.status = 'running'",
+)
+_LOSE = UpdateMany(
+    "runs",
+    "losses ready_for ready_at",
+    keys="ref",
+    constants="worker=NULL token=runs.token+1",
+    also="runs.status = 'running'",
+)
+_PROGRESS = UpdateMany("runs", "progress:text", keys="ref token", also="runs.status = 'running'")
+
+
+class Runs(Part):
+    def start_new(self, rows: Sequence[Row]) -> None:
+        """Runs that start with their slot: recorded and leased at once."""
+        self.dialect.insert(self.cx, _START_NEW, rows)
+
+    def record(self, rows: Sequence[Row]) -> None:
+        """Runs that wait, or never will run."""
+        self.dialect.insert(self.cx, _RECORD, rows)
+
+    def record_gaps(self, rows: Sequence[Row]) -> None:
+        self.dialect.insert(self.cx, _GAP, rows)
+
+    def start(self, rows: Sequence[Row]) -> None:
+        """Waiting runs that a worker takes: a new token, and its lease."""
+        self.dialect.update(self.cx, _START, rows)
+
+    def make_ready(self, rows: Sequence[Row]) -> None:
+        """Waiting runs that may start as soon as a worker has room."""
+        self.dialect.update(self.cx, _READY, rows)
+
+    def hold(self, rows: Sequence[Row]) -> None:
+        self.dialect.update(self.cx, _HOLD, rows)
+
+    def end(self, rows: Sequence[Row]) -> None:
+        """Runs that are over by decision: whoever still works on them is fenced."""
+        self.dialect.update(self.cx, _END, rows)
+
+    def finish(self, reports: Sequence[Finish]) -> bool:
+        """Record outcomes, each under its token; False when a token was stale, and the transaction must be undone."""
+        return self.dialect.update(self.cx, _FINISH, [report.row() for report in reports]) == len(reports)
+
+    def standing(self, refs: Iterable[int]) -> dict[int, tuple[int, Status]]:
+        """Token and status of these runs."""
+        text = f"SELECT ref, token, status FROM runs WHERE {self.dialect.any_of('ref')}"
+        return {row[0]: (row[1], Status(row[2])) for row in self._all(text, self.dialect.list_of(refs))}
+
+    def note_progress(self, rows: Sequence[Row]) -> None:
+        self.dialect.update(self.cx, _PROGRESS, rows)
+
+    def ready(self, target: int, until: int, limit: int) -> list[RunRow]:
+        """Runs of the target that wait for nothing but a worker, the longest waiting first, held."""
+        text = f"SELECT {_RUN} FROM runs r WHERE ready_for = ? AND ready_at <= ? ORDER BY ready_at, ref LIMIT ?"
+        return [RunRow(*row) for row in self._all(text + self.dialect.lock_free, target, until, limit)]
+
+    def waiting(self, schedule_ref: int, limit: int) -> list[RunRow]:
+        """The schedule's runs that wait for another to end or for a pause to be over, oldest first."""
+        return self._open(schedule_ref, "hold IN ('overlap', 'paused')", limit)
+
+    def occupants(self, schedule_ref: int) -> list[RunRow]:
+        """The schedule's runs that stand in the way of others."""
+        return self._open(schedule_ref, "occupies = 1 AND (hold IS NULL OR hold = 'retry')", 1_000_000)
+
+    def open_runs(self, schedule_ref: int) -> list[RunRow]:
+        return self._open(schedule_ref, "1 = 1", 1_000_000)
+
+    def _open(self, schedule_ref: int, condition: str, limit: int) -> list[RunRow]:
+        text = (
+            f"SELECT {_RUN} FROM runs r WHERE schedule_ref = ? AND (status = 'running' OR status = 'pending'"
+            f" OR status = 'waiting') AND {condition} ORDER BY nominal_at, kind, ref LIMIT ?"
+        )
+        return [RunRow(*row) for row in self._all(text, schedule_ref, limit)]
+
+    def wake_retries(self, schedule_ref: int, target: int) -> None:
+        """Retries that a pause kept back may go on."""
+        self._do(
+            "UPDATE runs SET ready_for = ? WHERE schedule_ref = ? AND status = 'pending' AND hold = 'retry'"
+            " AND ready_for IS NULL",
+            target,
+            schedule_ref,
+        )
+
+    def park(self, ref: int) -> None:
+        """A retry that waits for the end of a pause."""
+        self._do("UPDATE runs SET ready_for = NULL WHERE ref = ?", ref)
+
+    def retarget(self, schedule_ref: int, target: int) -> None:
+        """What waits for a worker waits for one that knows the new target."""
+        self._do(
+            "UPDATE runs SET ready_for = ? WHERE schedule_ref = ? AND ready_for IS NOT NULL"
+            " AND (status = 'pending' OR status = 'running')",
+            target,
+            schedule_ref,
+        )
+
+    def tell(self, refs: Iterable[int], order: Order) -> None:
+        """Tell whoever runs them; an order once given stands."""
+        text = f"UPDATE runs SET orders = ? WHERE {self.dialect.any_of('ref')} AND orders IS NULL"
+        self._do(text, str(order), self.dialect.list_of(refs))
+
+    def leased(self, worker: int) -> list[Leased]:
+        """What the worker holds, by the ledger."""
+        text = "SELECT ref, token, orders FROM runs WHERE worker = ? AND status = 'running'"
+        return [Leased(*row) for row in self._all(text, worker)]
+
+    def leased_runs(self, worker: int, limit: int) -> list[RunRow]:
+        text = f"SELECT {_RUN} FROM runs r WHERE worker = ? AND status = 'running' ORDER BY ref LIMIT ?"
+        return [RunRow(*row) for row in self._all(text + self.dialect.lock_free, worker, limit)]
+
+    def lose(self, rows: Sequence[Row]) -> None:
+        """Take running runs from their worker: fenced, and ready for another."""
+        self.dialect.update(self.cx, _LOSE, rows)
+
+    def marked(self, schedule_ref: int, after: int) -> list[int]:
+        """Nominal times later than `after` that have their row already."""
+        text = "SELECT nominal_at FROM runs WHERE schedule_ref = ? AND nominal_at > ? AND kind = 'slot'"
+        return [row[0] for row in self._all(text, schedule_ref, after)]
+
+    def last_manual(self, schedule_ref: int, since: int) -> int | None:
+        """The latest trigger of the schedule at that instant or later."""
+        text = "SELECT max(nominal_at) FROM runs WHERE schedule_ref = ? AND nominal_at >= ? AND kind = 'manual'"
+        found = self._all(text, schedule_ref, since)[0][0]
+        return None if found is None else int(found)
+
+    def endings(self, refs: Iterable[int]) -> dict[int, tuple[str | None, str | None]]:
+        """Result and error of these runs."""
+        text = f"SELECT ref, result, error FROM runs WHERE {self.dialect.any_of('ref')}"
+        return {row[0]: (row[1], row[2]) for row in self._all(text, self.dialect.list_of(refs))}
+
+    def run_at(self, schedule_ref: int, nominal_at: int, kind: str, backfill: int, attempt: int) -> RunRow | None:
+        text = (
+            f"SELECT {_RUN} FROM runs r WHERE schedule_ref = ? AND nominal_at = ? AND kind = ? AND backfill = ?"
+            " AND attempt = ?"
+        )
+        rows = self._all(text, schedule_ref, nominal_at, kind, backfill, attempt)
+        return RunRow(*rows[0]) if rows else None
+
+    def runs_at(self, schedule_ref: int, nominal_at: int) -> list[RunRow]:
+        """All runs at a nominal time, in the order they were recorded."""
+        text = f"SELECT {_RUN} FROM runs r WHERE schedule_ref = ? AND nominal_at = ? ORDER BY created_at, ref"
+        return [RunRow(*row) for row in self._all(text, schedule_ref, nominal_at)]
+
+    def attempted(self, schedule_ref: int, first_at: int, last_at: int) -> list[Attempted]:
+        """The runs at nominal times of the range, in the order they were recorded."""
+        text = (
+            "SELECT nominal_at, status FROM runs WHERE schedule_ref = ? AND nominal_at BETWEEN ? AND ?"
+            " ORDER BY created_at, ref"
+        )
+        return [Attempted(row[0], Status(row[1])) for row in self._all(text, schedule_ref, first_at, last_at)]
+
+    def gap_at(self, schedule_ref: int, nominal_at: int) -> Gap | None:
+        text = (
+            "SELECT first_at, last_at, size, reason FROM gaps WHERE schedule_ref = ? AND first_at <= ? AND last_at >= ?"
+            " ORDER BY first_at DESC LIMIT 1"
+        )
+        rows = self._all(text, schedule_ref, nominal_at, nominal_at)
+        return Gap(rows[0][0], rows[0][1], rows[0][2], Reason(rows[0][3])) if rows else None
+
+    def gaps_of(self, schedule_ref: int) -> list[Gap]:
+        text = "SELECT first_at, last_at, size, reason FROM gaps WHERE schedule_ref = ? ORDER BY first_at"
+        return [Gap(row[0], row[1], row[2], Reason(row[3])) for row in self._all(text, schedule_ref)]
+
+    def list_runs(self, wanted: RunFilter) -> list[RunRow]:
+        """Runs, newest first: of one schedule by nominal time, of all by the order of recording."""
+        conditions, values = ["1 = 1"], []
+        order = "r.ref DESC"
+        for condition, value in (
+            ("schedule_ref = ?", wanted.schedule_ref),
+            ("status = ?", wanted.status),
+            ("reason = ?", wanted.reason),
+            ("kind = ?", wanted.kind),
+            ("nominal_at >= ?", wanted.since),
+            ("nominal_at <= ?", wanted.until),
+            ("backfill = ?", wanted.backfill),
+        ):
+            if value is not None:
+                conditions.append(condition)
+                values.append(value)
+        if wanted.schedule_ref is not None:
+            order = "r.nominal_at DESC, r.created_at DESC, r.ref DESC"
+        text = f"SELECT {_RUN} FROM runs r WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT ? OFFSET ?"
+        return [RunRow(*row) for row in self._all(text, *values, wanted.limit, wanted.offset)]
+
+    def prunable(self, after: int, before: int, limit: int) -> list[tuple[int, int, int, str, int | None]]:
+        """Rows in the order of their key: ref, schedule, nominal time, status and end of each."""
+        text = (
+            "SELECT ref, schedule_ref, nominal_at, status, ended_at FROM runs WHERE ref > ? AND created_at < ?"
+            " ORDER BY ref LIMIT ?"
+        )
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._all(text, after, before, limit)]
+
+    def newest_runs_from(self, schedule_ref: int, offset: int) -> int | None:
+        """The nominal time of the schedule's run with exactly that many newer ones."""
+        text = "SELECT nominal_at FROM runs WHERE schedule_ref = ? ORDER BY nominal_at DESC LIMIT 1 OFFSET ?"
+        rows = self._all(text, schedule_ref, offset)
+        return int(rows[0][0]) if rows else None
+
+    def remove(self, refs: Iterable[int]) -> int:
+        """Delete final runs."""
+        return self._do(f"DELETE FROM runs WHERE {self.dialect.any_of('ref')}", self.dialect.list_of(refs))
+
+    def remove_gaps(self, schedule_ref: int, before: int) -> int:
+        return self._do("DELETE FROM gaps WHERE schedule_ref = ? AND last_at < ?", schedule_ref, before)

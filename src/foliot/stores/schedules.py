@@ -1,0 +1,101 @@
+"""Schedules as their owners see them: configuration, found by id, listed, changed."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Select, select, text, update
+
+from foliot.domain.schedule import State
+from foliot.ports import ScheduleFilter, ScheduleRow
+from foliot.stores import tables
+from foliot.stores.dialect import InsertMany, Row
+from foliot.stores.part import Part
+
+_schedules, _targets, _cursors = tables.schedules, tables.targets, tables.cursors
+
+_COLUMNS = [
+    _targets.c.name.label("target_name") if name == "target_name" else _schedules.c[name]
+    for name in ScheduleRow._fields
+]
+_STATE = [_cursors.c[name] for name in State._fields]
+
+_IDS_AT_ONCE = 10_000
+
+_INSERT = InsertMany(
+    "schedules",
+    "ref id:text name:text app:text target spec:text policies:text input:text labels:text memo:text version"
+    " created_at updated_at spec_since",
+)
+_INSERT_CURSOR = InsertMany("cursors", "ref version target swept_to wake_at remaining")
+
+
+class Schedules(Part):
+    def target_refs(self, names: Iterable[str]) -> dict[str, int]:
+        """The numbers of these targets, given now to those that had none."""
+        wanted = sorted(set(names))
+        query = select(_targets.c.name, _targets.c.ref).where(_targets.c.name.in_(wanted))
+        found = {row.name: row.ref for row in self.cx.execute(query)}
+        if len(found) < len(wanted):
+            for name in wanted:
+                if name not in found:
+                    self._do("INSERT INTO targets (name) VALUES (?) ON CONFLICT DO NOTHING", name)
+            found = {row.name: row.ref for row in self.cx.execute(query)}
+        return found
+
+    def new_schedule_refs(self, count: int) -> Sequence[int]:
+        """Keys for that many schedules to be inserted in this transaction."""
+        return self.dialect.new_keys(self.cx, "schedules", count)
+
+    def insert_schedules(self, rows: Sequence[Row], cursors: Sequence[Row]) -> None:
+        """New schedules, and their cursors in the same order."""
+        self.dialect.insert(self.cx, _INSERT, rows)
+        self.dialect.insert(self.cx, _INSERT_CURSOR, cursors)
+
+    def configurations(self, refs: Iterable[int]) -> list[ScheduleRow]:
+        """The cold halves of these schedules."""
+        return self._rows(_select().where(_schedules.c.ref.in_(list(refs))))
+
+    def schedule(self, schedule_id: str) -> ScheduleRow | None:
+        rows = self._rows(_select().where(_schedules.c.id == schedule_id))
+        return rows[0] if rows else None
+
+    def schedules(self, ids: Sequence[str]) -> list[ScheduleRow]:
+        """Those of these ids that there are, deleted ones included."""
+        found: list[ScheduleRow] = []
+        for start in range(0, len(ids), _IDS_AT_ONCE):
+            found += self._rows(_select().where(_schedules.c.id.in_(ids[start : start + _IDS_AT_ONCE])))
+        return found
+
+    def list_schedules(self, wanted: ScheduleFilter) -> list[tuple[ScheduleRow, State]]:
+        """Schedules with their state, by id."""
+        query = _select().add_columns(*_STATE).join(_cursors, _cursors.c.ref == _schedules.c.ref)
+        query = query.order_by(_schedules.c.id)
+        if not wanted.include_deleted:
+            query = query.where(_schedules.c.deleted_at.is_(None))
+        if wanted.app is not None:
+            query = query.where(_schedules.c.app == wanted.app)
+        if wanted.target is not None:
+            query = query.where(_targets.c.name == wanted.target)
+        if wanted.after_id is not None:
+            query = query.where(_schedules.c.id > wanted.after_id)
+        for number, (name, value) in enumerate(sorted(wanted.labels.items())):
+            key, said = f"label_{number}", f"value_{number}"
+            query = query.where(text(self.dialect.label_is(key, said)).bindparams(**{key: name, said: value}))
+        if wanted.limit is not None:
+            query = query.limit(wanted.limit)
+        cold = len(_COLUMNS)
+        return [(ScheduleRow(*row[:cold]), State(*row[cold:])) for row in self.cx.execute(query)]
+
+    def update_schedule(self, ref: int, **changes: Any) -> None:
+        self.cx.execute(update(_schedules).where(_schedules.c.ref == ref).values(**changes))
+
+    def set_version(self, ref: int, version: int, target: int) -> None:
+        """What the cursor knows of the configuration: which it is, and who can run it."""
+        self.cx.execute(update(_cursors).where(_cursors.c.ref == ref).values(version=version, target=target))
+
+    def _rows(self, query: Select[Any]) -> list[ScheduleRow]:
+        return [ScheduleRow(*row) for row in self.cx.execute(query)]
+
+
+def _select() -> Select[Any]:
+    return select(*_COLUMNS).join(_targets, _targets.c.ref == _schedules.c.target)

@@ -1,0 +1,201 @@
+"""The schema, spelled so that SQLite and PostgreSQL read it alike: integer microseconds, checked words, JSON as text.
+
+Cold configuration and the narrow cursor that moves with every slot are two tables. Rows have appending integer keys.
+"""
+
+from collections.abc import Iterable
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Sequence,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from foliot.domain.backfill import Direction, Which
+from foliot.domain.policies import Overlap
+from foliot.domain.runs import Hold, Kind, Order, Reason, Status
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "%(table_name)s_%(column_0_N_name)s",
+        "uq": "%(table_name)s_%(column_0_N_name)s_key",
+        "ck": "%(table_name)s_%(constraint_name)s_check",
+        "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
+        "pk": "%(table_name)s_pkey",
+    }
+)
+
+Number = BigInteger().with_variant(Integer, "sqlite")
+"""An instant, a key or a count. SQLite's strict tables know one integer type."""
+
+
+def one_of(column: str, words: Iterable[str], *, likeliest: str | None = None) -> CheckConstraint:
+    """A closed list, as comparisons: SQLite builds a table for each IN list, which costs more than the row."""
+    ordered = sorted(map(str, words), key=lambda word: (word != likeliest, word))
+    return CheckConstraint(" OR ".join(f"{column} = '{word}'" for word in ordered), name=column)
+
+
+targets = Table(
+    "targets",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    sqlite_strict=True,
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("app", Text),
+    Column("target", Number, ForeignKey("targets.ref"), nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("policies", Text, nullable=False),
+    Column("input", Text),
+    Column("labels", Text, nullable=False),
+    Column("memo", Text),
+    Column("version", Number, nullable=False),
+    Column("created_at", Number, nullable=False),
+    Column("updated_at", Number, nullable=False),
+    Column("spec_since", Number, nullable=False),
+    Column("deleted_at", Number),
+    Column("pause_note", Text),
+    Column("paused_by", Text),
+    Column("pruned_before", Number, nullable=False, server_default=text("0")),
+    sqlite_strict=True,
+)
+
+cursors = Table(
+    "cursors",
+    metadata,
+    Column("ref", Number, ForeignKey("schedules.ref"), primary_key=True, autoincrement=False),
+    Column("version", Number, nullable=False),
+    Column("target", Number, nullable=False),
+    Column("swept_to", Number, nullable=False),
+    Column("wake_at", Number),
+    Column("pause_from", Number),
+    Column("pause_to", Number),
+    Column("running", Number, nullable=False, server_default=text("0")),
+    Column("held", Number, nullable=False, server_default=text("0")),
+    Column("remaining", Number),
+    Column("marks", Number, nullable=False, server_default=text("0")),
+    Column("last_result", Number),
+    Column("last_failure", Number),
+    sqlite_strict=True,
+)
+Index("cursors_wake", cursors.c.target, cursors.c.wake_at, cursors.c.ref)
+
+# PostgreSQL draws the keys of runs in blocks; on SQLite the one process counts by itself.
+run_refs = Sequence("run_refs", increment=1000, metadata=metadata)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("ref", Number, primary_key=True, autoincrement=False),
+    Column("schedule_ref", Number, ForeignKey("schedules.ref"), nullable=False),
+    Column("nominal_at", Number, nullable=False),
+    Column("due_at", Number, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("backfill", Number, nullable=False, server_default=text("0")),
+    Column("attempt", Number, nullable=False, server_default=text("1")),
+    Column("status", Text, nullable=False),
+    Column("reason", Text),
+    Column("hold", Text),
+    Column("occupies", Number, nullable=False, server_default=text("0")),
+    Column("overlap", Text),
+    Column("orders", Text),
+    Column("worker", Number),
+    Column("token", Number, nullable=False, server_default=text("0")),
+    Column("losses", Number, nullable=False, server_default=text("0")),
+    Column("ready_for", Number),
+    Column("ready_at", Number),
+    Column("retry_of", Number),
+    Column("version", Number, nullable=False),
+    Column("created_at", Number, nullable=False),
+    Column("started_at", Number),
+    Column("ended_at", Number),
+    Column("input", Text),
+    Column("result", Text),
+    Column("error", Text),
+    Column("progress", Text),
+    UniqueConstraint("schedule_ref", "nominal_at", "kind", "backfill", "attempt", name="runs_slot"),
+    one_of("status", Status, likeliest=Status.RUNNING),
+    one_of("kind", Kind, likeliest=Kind.SLOT),
+    CheckConstraint("reason IS NULL OR " + str(one_of("reason", Reason).sqltext), name="reason"),
+    CheckConstraint("hold IS NULL OR " + str(one_of("hold", Hold).sqltext), name="hold"),
+    CheckConstraint("overlap IS NULL OR " + str(one_of("overlap", Overlap).sqltext), name="overlap"),
+    CheckConstraint("orders IS NULL OR " + str(one_of("orders", Order).sqltext), name="orders"),
+    sqlite_strict=True,
+)
+_READY = text("ready_for IS NOT NULL")
+_OPEN = text("status = 'running' OR status = 'pending' OR status = 'waiting'")
+_RUNNING = text("status = 'running'")
+Index("runs_ready", runs.c.ready_for, runs.c.ready_at, sqlite_where=_READY, postgresql_where=_READY)
+Index("runs_open", runs.c.schedule_ref, sqlite_where=_OPEN, postgresql_where=_OPEN)
+Index("runs_leased", runs.c.worker, sqlite_where=_RUNNING, postgresql_where=_RUNNING)
+
+gaps = Table(
+    "gaps",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("schedule_ref", Number, ForeignKey("schedules.ref"), nullable=False),
+    Column("first_at", Number, nullable=False),
+    Column("last_at", Number, nullable=False),
+    Column("size", Number, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("recorded_at", Number, nullable=False),
+    one_of("reason", (Reason.MISSED, Reason.PAUSED)),
+    sqlite_strict=True,
+)
+Index("gaps_slots", gaps.c.schedule_ref, gaps.c.first_at)
+
+backfills = Table(
+    "backfills",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("schedule_ref", Number, ForeignKey("schedules.ref"), nullable=False),
+    Column("target", Number, nullable=False),
+    Column("first", Number, nullable=False),
+    Column("last", Number, nullable=False),
+    Column("which", Text, nullable=False),
+    Column("direction", Text, nullable=False),
+    Column("concurrency", Number, nullable=False),
+    Column("running", Number, nullable=False, server_default=text("0")),
+    Column("started", Number, nullable=False, server_default=text("0")),
+    Column("done_to", Number, nullable=False),
+    Column("wake_at", Number),
+    Column("input", Text),
+    Column("created_at", Number, nullable=False),
+    Column("ended_at", Number),
+    one_of("which", Which),
+    one_of("direction", Direction),
+    sqlite_strict=True,
+)
+_AWAKE = text("wake_at IS NOT NULL")
+Index("backfills_wake", backfills.c.target, backfills.c.wake_at, sqlite_where=_AWAKE, postgresql_where=_AWAKE)
+Index("backfills_schedule", backfills.c.schedule_ref)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("started_at", Number, nullable=False),
+    Column("seen_at", Number, nullable=False),
+    Column("lease_until", Number),
+    Column("stopped_at", Number),
+    sqlite_strict=True,
+)
+_LEASED = text("lease_until IS NOT NULL")
+Index("workers_lease", workers.c.lease_until, sqlite_where=_LEASED, postgresql_where=_LEASED)

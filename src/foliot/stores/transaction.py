@@ -1,0 +1,14 @@
+"""The database inside a transaction: all its parts as one."""
+
+from foliot.stores.backfills import Backfills
+from foliot.stores.cursors import Cursors
+from foliot.stores.runs import Runs
+from foliot.stores.schedules import Schedules
+from foliot.stores.workers import Workers
+
+
+class SqlTransaction(Cursors, Runs, Schedules, Backfills, Workers):
+    """What `ports.Transaction` asks for."""
+
+    def notify(self, what: str) -> None:
+        self.dialect.notify(self.cx, what)

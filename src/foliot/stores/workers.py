@@ -1,0 +1,46 @@
+"""Workers: who holds leases, until when, and who is gone."""
+
+from foliot.ports import Expired
+from foliot.stores.part import Part
+
+
+class Workers(Part):
+    def register(self, name: str) -> int:
+        """A new worker; its number is its own for ever."""
+        text = "INSERT INTO workers (name, started_at, seen_at) VALUES (?, ?, ?) RETURNING ref"
+        return int(self._all(text, name, self.now, self.now)[0][0])
+
+    def renew(self, worker: int, lease_until: int | None) -> bool:
+        """Extend the worker's lease, or give it up when it holds nothing; False when it was declared gone."""
+        text = "UPDATE workers SET lease_until = ?, seen_at = ? WHERE ref = ? AND stopped_at IS NULL"
+        return self._do(text, lease_until, self.now, worker) == 1
+
+    def expired(self, but: int) -> list[Expired]:
+        """Other workers whose lease has run out, held."""
+        text = "SELECT ref, name FROM workers WHERE lease_until < ? AND ref <> ? ORDER BY lease_until"
+        return [Expired(*row) for row in self._all(text + self.dialect.lock_free, self.now, but)]
+
+    def void_others(self, but: int) -> None:
+        """Every other lease ends now: nobody else can be alive."""
+        self._do("UPDATE workers SET lease_until = ? WHERE ref <> ? AND lease_until IS NOT NULL", self.now - 1, but)
+
+    def stop(self, worker: int) -> None:
+        """The worker is gone, and cannot come back under its number."""
+        self._do("UPDATE workers SET stopped_at = ? WHERE ref = ? AND stopped_at IS NULL", self.now, worker)
+
+    def forget_lease(self, worker: int) -> None:
+        """Nothing is left of what the worker held."""
+        self._do("UPDATE workers SET lease_until = NULL WHERE ref = ?", worker)
+
+    def next_expiry(self, but: int) -> int | None:
+        """When the first of the other workers' leases runs out."""
+        text = "SELECT lease_until FROM workers WHERE lease_until IS NOT NULL AND ref <> ? ORDER BY lease_until LIMIT 1"
+        rows = self._all(text, but)
+        return int(rows[0][0]) if rows else None
+
+    def remove_stopped(self, before: int) -> int:
+        text = (
+            "DELETE FROM workers WHERE lease_until IS NULL AND stopped_at < ?"
+            " OR (lease_until IS NULL AND stopped_at IS NULL AND seen_at < ?)"
+        )
+        return self._do(text, before, before)

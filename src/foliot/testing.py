@@ -1,0 +1,196 @@
+"""Test your own schedules: a virtual clock that drives the real engine on a real database, days in milliseconds."""
+
+import asyncio
+import selectors
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from foliot.app import Foliot
+from foliot.domain.errors import Invalid
+from foliot.domain.instants import MICROSECONDS, instant_of, moment_of
+from foliot.engine.loop import Engine
+from foliot.services.views import Run
+from foliot.wiring import Parts
+
+_NEVER = 10**16
+
+
+class _Selector(selectors.DefaultSelector):
+    """Instead of waiting, time passes: the loop asks for the next event, and it is that time already."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = 0.0
+        self.horizon = 0.0
+        self.reached: Callable[[], None] = lambda: None
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None or self.time + timeout > self.horizon:
+            self.time = max(self.time, self.horizon)
+            self.reached()
+        elif timeout > 0:
+            self.time += timeout
+        return super().select(0)
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop that lives in virtual time."""
+
+    def __init__(self, selector: _Selector) -> None:
+        super().__init__(selector)
+        self._virtual = selector
+
+    def time(self) -> float:
+        return self._virtual.time
+
+
+class _Clock:
+    """The wall clock of the virtual world: its loop's time, and whatever steps the clock was set by."""
+
+    def __init__(self, start: int, selector: _Selector) -> None:
+        self.start = start
+        self._selector = selector
+
+    def now(self) -> int:
+        return self.start + round(self._selector.time * MICROSECONDS)
+
+    def steady(self) -> float:
+        return self._selector.time
+
+
+class World:
+    """An app, its database and its workers, under a clock that moves only when told to."""
+
+    def __init__(self, app: Foliot, start: datetime | str, database: str, workers: int) -> None:
+        self.app = app
+        self._selector = _Selector()
+        self._loop = _Loop(self._selector)
+        self._selector.reached = self._loop.stop
+        self._clock = _Clock(instant_of(start, "start"), self._selector)
+        app.executor.run_inline()
+        self._parts = Parts(database, app.executor, self._clock)
+        if workers > 1 and self._parts.database.is_local:
+            raise Invalid("several workers need PostgreSQL: give its URL as database, or be content with one")
+        self._working: dict[int, tuple[Engine, asyncio.Task[None]]] = {}
+        self._numbers = range(workers)
+
+    @property
+    def now(self) -> datetime:
+        return moment_of(self._clock.now())
+
+    def advance(
+        self,
+        span: timedelta | None = None,
+        *,
+        days: float = 0,
+        hours: float = 0,
+        minutes: float = 0,
+        seconds: float = 0,
+    ) -> None:
+        """Let that much time pass, and everything in it happen."""
+        length = (span or timedelta()) + timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+        if length < timedelta():
+            raise Invalid(f"time passes forward, got {length}: `step_clock` sets the wall clock back")
+        self._selector.horizon += length / timedelta(seconds=1)
+        self._loop.run_forever()
+        for _, task in self._working.values():
+            if task.done():
+                task.result()
+
+    def advance_to(self, moment: datetime | str) -> None:
+        """Let time pass until that moment."""
+        self.advance(moment_of(instant_of(moment, "moment")) - self.now)
+
+    def step_clock(self, span: timedelta) -> None:
+        """Set the wall clock, forward or back, while no time passes."""
+        self._clock.start += span // timedelta(microseconds=1)
+        for engine, _ in self._working.values():
+            engine.poke()
+        self.advance()
+
+    def runs(self, schedule: str | None = None, **wanted: Any) -> list[Run]:
+        """The runs in the ledger, oldest first."""
+        found: list[Run] = []
+        while True:
+            page = self.app.runs.list(schedule, limit=10_000, offset=len(found), **wanted)
+            found += page
+            if len(page) < 10_000:
+                return found[::-1]
+
+    def kill(self, worker: int = 0) -> None:
+        """The worker is dead from this moment, as by `kill -9`; what it ran is cut off."""
+        engine, task = self._of(worker)
+        engine.kill()
+        task.cancel()
+        self._parts.engines.remove(engine)
+        del self._working[worker]
+        self.advance()
+
+    def stop(self, worker: int = 0) -> None:
+        """The worker stops gracefully: it starts nothing more and lets its runs finish as time passes."""
+        engine, _ = self._of(worker)
+        engine.stop()
+        self.advance()
+
+    def restart(self, worker: int = 0) -> None:
+        """A new worker in the place of one that was killed or has stopped; it does what a new process does."""
+        if worker in self._working:
+            engine, task = self._working[worker]
+            if not task.done():
+                raise Invalid(f"worker {worker} is at work: kill or stop it first")
+            self._parts.engines.remove(engine)
+            del self._working[worker]
+        self._begin(worker)
+        self.advance()
+
+    def engine(self, worker: int = 0) -> Engine:
+        return self._of(worker)[0]
+
+    def _of(self, worker: int) -> tuple[Engine, asyncio.Task[None]]:
+        if worker not in self._working:
+            raise Invalid(f"worker {worker} is not at work: restart it first")
+        return self._working[worker]
+
+    def _begin(self, worker: int) -> None:
+        self.app.declare()
+        settings = replace(self.app.settings, inline=True, look=_NEVER, clock_check=_NEVER)
+        engine = self._parts.engine(f"virtual {worker}", settings)
+        self._working[worker] = (engine, self._loop.create_task(engine.run()))
+
+    def open(self) -> None:
+        self.app.inhabit(self._parts)
+        for worker in self._numbers:
+            self._begin(worker)
+        self.advance()
+
+    def close(self) -> None:
+        for worker in list(self._working):
+            self.kill(worker)
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        if left:
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._parts.close()
+        self.app.inhabit(None)
+        self._loop.close()
+
+
+@contextmanager
+def virtual(app: Foliot, start: datetime | str, *, database: str | None = None, workers: int = 1) -> Iterator[World]:
+    """The app in a world of its own: its schedules on a fresh SQLite file, or on the database given, from `start`.
+
+    Async functions that sleep do so in virtual time; sync ones take none. The app's own database is not touched.
+    """
+    with tempfile.TemporaryDirectory(prefix="foliot-") as folder:
+        world = World(app, start, database or f"sqlite:///{Path(folder) / 'world.db'}", workers)
+        try:
+            world.open()
+            yield world
+        finally:
+            world.close()

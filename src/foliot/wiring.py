@@ -1,0 +1,59 @@
+"""Who is wired to whom: one function for each thing that can be started."""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+
+from foliot.clock import SystemClock
+from foliot.engine.loop import Engine
+from foliot.engine.settings import EngineSettings
+from foliot.execution.gate import LocalGate
+from foliot.executors.python import PROVIDER, PythonExecutor
+from foliot.ports import Clock
+from foliot.services.desk import Desk
+from foliot.services.runs import RunVerbs
+from foliot.services.schedules import ScheduleVerbs
+from foliot.stores.database import Database, PostgresqlDatabase, open_database
+from foliot.stores.listener import Listener
+
+_numbers = count(1)
+
+
+class Parts:
+    """A database, the verbs on it, and the engines of this process that work on it."""
+
+    def __init__(self, url: str, executor: PythonExecutor, clock: Clock | None = None) -> None:
+        self.clock: Clock = clock or SystemClock()
+        self.executor = executor
+        self.is_virtual = clock is not None
+        self.database: Database = open_database(url, self.clock, is_virtual=self.is_virtual)
+        self.engines: list[Engine] = []
+        desk = Desk(self.database, self._wake)
+        self.schedules = ScheduleVerbs(desk)
+        self.runs = RunVerbs(desk)
+
+    def _wake(self, recalls: bool) -> None:
+        for engine in self.engines:
+            engine.poke(recall=recalls)
+
+    def engine(self, name: str, settings: EngineSettings | None = None) -> Engine:
+        """A worker of this process; on SQLite it must be the only one that writes the file."""
+        self.database.claim_alone()
+        settings = settings or EngineSettings()
+        if not self.is_virtual and not self.database.is_local:
+            settings = replace(settings, inline=False)
+        title = f"{name} {socket.gethostname()}:{os.getpid()}/{next(_numbers)}"
+        engine = Engine(self.database, LocalGate({PROVIDER: self.executor}), self.clock, title, settings)
+        self.engines.append(engine)
+        return engine
+
+    def listen(self) -> Callable[[], None]:
+        """Be woken by other processes, where there are any; what is returned ends it."""
+        if not isinstance(self.database, PostgresqlDatabase) or self.is_virtual:
+            return lambda: None
+        return Listener(self.database.url, lambda what: self._wake(what == "recall")).close
+
+    def close(self) -> None:
+        self.database.close()
