@@ -201,7 +201,7 @@ def an_applicant(nominal_at: int = NOON, **changes: Any) -> Applicant:
 
 
 def a_held_slot(nominal_at: int = NOON, **changes: Any) -> Applicant:
-    return an_applicant(nominal_at, ref=nominal_at // MINUTE, is_held=True)._replace(**changes)
+    return an_applicant(nominal_at, ref=nominal_at // MINUTE, is_held=True, is_judged=True)._replace(**changes)
 
 
 def a_trigger(at: int = NOON, **changes: Any) -> Applicant:

@@ -1,8 +1,13 @@
-"""Zones come from the tzdata package for the oracles too, and hypothesis has two speeds."""
+"""Zones come from the tzdata package for the oracles too, hypothesis has two speeds, and databases are real."""
 
 import zoneinfo
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.databases import KINDS, PostgresqlServer, a_postgresql_server
 
 zoneinfo.reset_tzpath(to=[])
 
@@ -13,3 +18,30 @@ settings.register_profile(
     "thorough", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("quick")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgresqlServer]:
+    with a_postgresql_server() as server:
+        yield server
+
+
+@pytest.fixture(params=KINDS)
+def database_kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def new_database_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Makes URLs of empty databases, of the kind that the test is run on."""
+    if database_kind == "postgresql":
+        server: PostgresqlServer = request.getfixturevalue("postgresql_server")
+        return server.new_database
+    numbers = iter(range(1000))
+    return lambda: f"sqlite:///{tmp_path / f'test{next(numbers)}.db'}"
+
+
+@pytest.fixture
+def database_url(new_database_url: Callable[[], str]) -> str:
+    """An empty database; a test that asks for it runs on SQLite and on PostgreSQL."""
+    return new_database_url()

@@ -69,6 +69,8 @@ def test_one_module_reads_zone_files_and_no_other_reads_anything() -> None:
 
 def test_files_and_functions_stay_small_enough_to_read() -> None:
     for path, tree in trees(SOURCE):
+        if path.parent.name == "versions":
+            continue  # A migration is a list, written by a tool.
         assert len(path.read_text().splitlines()) <= 500, path
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):

@@ -125,7 +125,7 @@ class TestBufferOne:
         assert names(admit(BUSY, self.POLICIES, applicants, LATER)) == ([], [1], [(0, SUPERSEDED)])
 
     def test_a_new_slot_never_takes_the_place_of_a_persons_trigger(self) -> None:
-        applicants = [a_trigger(NOON, is_held=True), *slots(1)]
+        applicants = [a_trigger(NOON, is_held=True, is_judged=True), *slots(1)]
         assert names(admit(BUSY, self.POLICIES, applicants, LATER)) == ([], [0], [(1, FULL)])
 
     def test_a_persons_trigger_takes_the_place_of_a_held_slot(self) -> None:
@@ -133,7 +133,7 @@ class TestBufferOne:
         assert names(admit(BUSY, self.POLICIES, applicants, LATER)) == ([], [1], [(0, SUPERSEDED)])
 
     def test_a_second_trigger_is_told_that_one_waits_already(self) -> None:
-        applicants = [a_trigger(NOON, is_held=True), a_trigger(NOON + MINUTE)]
+        applicants = [a_trigger(NOON, is_held=True, is_judged=True), a_trigger(NOON + MINUTE)]
         assert names(admit(BUSY, self.POLICIES, applicants, LATER)) == ([], [0], [(1, FULL)])
 
     def test_the_held_slot_starts_when_the_run_before_it_is_over(self) -> None:
@@ -145,7 +145,7 @@ class TestBufferOne:
         for minute in (10, 15, 20, 25):
             admission = admit(BUSY, self.POLICIES, [*held, an_applicant(NOON + minute * MINUTE)], LATER)
             superseded += [minute for minute, _ in names(admission)[2]]
-            held = [wait.applicant._replace(is_held=True) for wait in admission.waits]
+            held = [wait.applicant._replace(is_held=True, is_judged=True) for wait in admission.waits]
         assert superseded == [10, 15, 20]
         assert names(admit(FREE, self.POLICIES, held, LATER)) == ([25], [], [])
 
@@ -187,7 +187,7 @@ class TestReplacing:
         assert admission.stop is None
 
     def test_a_persons_trigger_that_waits_keeps_its_place(self) -> None:
-        applicants = [a_trigger(NOON, is_held=True), *slots(1)]
+        applicants = [a_trigger(NOON, is_held=True, is_judged=True), *slots(1)]
         admission = admit(BUSY, Policies(overlap=Overlap.CANCEL_OTHER), applicants, LATER)
         assert names(admission) == ([], [0, 1], [])
 

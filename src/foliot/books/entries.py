@@ -101,6 +101,7 @@ class Entries:
         self.crew.room -= 1
         ref, now = self._next_ref(), self.now
         nominal_at, due_at = slot.nominal_at, slot.due_at
+        counts = 1 if occupies else 0
         self._started_new.append(
             (
                 ref,
@@ -109,35 +110,14 @@ class Entries:
                 due_at,
                 kind,
                 backfill,
-                1 if occupies else 0,
+                counts,
                 self.crew.worker,
                 schedule.version,
                 now,
                 now,
             )
         )
-        self.launches.append(
-            Launch(
-                ref,
-                1,
-                schedule.ref,
-                schedule.id,
-                schedule.target,
-                kind,
-                nominal_at,
-                due_at,
-                1,
-                backfill,
-                occupies,
-                schedule.labels,
-                schedule.input,
-                None,
-                None,
-                schedule.policies.timeout,
-                state.last_result,
-                state.last_failure,
-            )
-        )
+        self._launch(schedule, state, (ref, 1), kind, slot, (1, backfill), occupies, (None, None))
 
     def start_run(self, schedule: Scheduled, state: State, run: RunRow, *, occupies: bool) -> None:
         """A run that has its row starts, or goes on, under a new token."""
@@ -147,23 +127,34 @@ class Entries:
         self.crew.room -= 1
         started_at = run.started_at if run.started_at is not None else self.now
         self._started.append((self.crew.worker, 1 if occupies else 0, schedule.version, started_at, run.ref))
+        key, own = (run.attempt, run.backfill), (run.input, run.overlap)
+        self._launch(schedule, state, (run.ref, run.token + 1), run.kind, run, key, occupies, own)
+
+    def _launch(
+        self,
+        schedule: Scheduled,
+        state: State,
+        lease: tuple[int, int],
+        kind: str,
+        slot: Slot | Applicant | RunRow,
+        key: tuple[int, int],
+        occupies: bool,
+        own: tuple[str | None, str | None],
+    ) -> None:
         self.launches.append(
             Launch(
-                run.ref,
-                run.token + 1,
+                *lease,
                 schedule.ref,
                 schedule.id,
                 schedule.target,
-                run.kind,
-                run.nominal_at,
-                run.due_at,
-                run.attempt,
-                run.backfill,
+                kind,
+                slot.nominal_at,
+                slot.due_at,
+                *key,
                 occupies,
                 schedule.labels,
-                schedule.input if run.input is None else run.input,
-                run.input,
-                run.overlap,
+                schedule.input if own[0] is None else own[0],
+                *own,
                 schedule.policies.timeout,
                 state.last_result,
                 state.last_failure,

@@ -49,20 +49,27 @@ def _is_free(schedule: Scheduled, state: State) -> bool:
     )
 
 
+def post_owed(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
+    """Sweep until nothing that is due is left: before a pause or an edit, so that neither changes what was before."""
+    state = post_sweep(tx, entries, schedule, state)
+    while state.wake_at is not None and state.wake_at <= tx.now and not state.is_paused(tx.now):
+        entries.write(tx)
+        state = post_sweep(tx, entries, schedule, state)
+    return state
+
+
 def post_edit(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
     """Settle what the schedule owes under its old rules, so that new ones begin now and for the future only.
 
     What a pause has kept back is recorded as paused. A slot whose nominal time has come keeps its due time.
     """
     if state.is_paused(tx.now):
-        closing = close_pause(schedule.timetable, state, tx.now)
+        marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
+        closing = close_pause(schedule.timetable, state, tx.now, marked)
         _post_generation(entries, schedule, state, closing)
         state = state._replace(swept_to=closing.swept_to, pause_from=tx.now)
     else:
-        state = post_sweep(tx, entries, schedule, state)
-        while state.wake_at is not None and state.wake_at <= tx.now:
-            entries.write(tx)
-            state = post_sweep(tx, entries, schedule, state)
+        state = post_owed(tx, entries, schedule, state)
         marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
         for slot in not_yet_due(schedule.timetable, state, tx.now):
             if slot.nominal_at not in marked and state.remaining != 0:
@@ -146,7 +153,8 @@ def applicant_of(run: RunRow) -> Applicant:
         Kind(run.kind),
         None if run.overlap is None else Overlap(run.overlap),
         run.ref,
-        run.hold in (Hold.OVERLAP, Hold.PAUSED),
+        is_held=run.hold in (Hold.OVERLAP, Hold.PAUSED),
+        is_judged=run.hold == Hold.OVERLAP,
     )
 
 

