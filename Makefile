@@ -13,9 +13,10 @@ INSTALL_WITH_PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-ch
 export UV_SYSTEM_CERTS ?= true
 
 FUZZ_SECONDS ?= 120
+APP ?= hello:app
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all check format bench docs preview lock clean
+.PHONY: help setup serve test test-all check format bench docs preview lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +29,9 @@ $(READY): $(LOCK) pyproject.toml
 	$(INSTALL_WITH_UV) --require-hashes -r $(LOCK) || $(INSTALL_WITH_PIP) --require-hashes -r $(LOCK)
 	$(INSTALL_WITH_PIP) --no-deps --no-build-isolation -e .
 	touch $@
+
+serve: $(READY) ## Run the example's schedules on SQLite, or yours: make serve APP=my_module:app
+	PYTHONPATH=examples $(BIN)/foliot serve $(APP)
 
 test: $(READY) ## Run the tests (a few minutes)
 	$(BIN)/pytest -n auto --dist loadgroup -m "not slow" --cov --cov-report=term

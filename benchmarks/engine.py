@@ -189,7 +189,8 @@ def sqlite_urls() -> Iterator[Iterator[str]]:
 @contextmanager
 def postgresql_urls() -> Iterator[Iterator[str]]:
     sys.path.insert(0, str(Path(__file__).parent.parent))
-    from tests.databases import a_postgresql_server  # noqa: PLC0415: the server that the tests use
+    # The server that the tests use.
+    from tests.databases import a_postgresql_server  # noqa: PLC0415
 
     with a_postgresql_server() as server:
         yield (server.new_database() for _ in range(10_000))
@@ -259,8 +260,8 @@ def measure(kind: str, urls: Iterator[str], slots: int, schedules: int, rounds: 
         print(f"{kind:10} two workers: {statistics.median(rates):,.0f} slots/s", flush=True)
     late, skipped = lateness(next(urls), 1_000, 10)
     print(
-        f"{kind:10} lateness of 1,000 each second: p50 {statistics.median(late):.1f} ms, p99 {percentile(late, 99):.1f} ms, "
-        f"max {max(late):.1f} ms, {len(late):,} runs, {skipped} skipped",
+        f"{kind:10} lateness of 1,000 each second: p50 {statistics.median(late):.1f} ms, "
+        f"p99 {percentile(late, 99):.1f} ms, max {max(late):.1f} ms, {len(late):,} runs, {skipped} skipped",
         flush=True,
     )
     found = scale(next(urls), schedules)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from foliot.domain.generation import Timetable
@@ -41,6 +41,10 @@ def _labels(text: str) -> Mapping[str, str]:
 
 
 def scheduled(row: ScheduleRow) -> Scheduled:
+    policies = read_policies(row.policies)
+    if row.deleted_at is not None:
+        # What still runs may end; nothing follows from it.
+        policies = replace(policies, retry=None, pause_on_failure=False)
     return Scheduled(
         ref=row.ref,
         version=row.version,
@@ -48,7 +52,7 @@ def scheduled(row: ScheduleRow) -> Scheduled:
         target=row.target_name,
         target_ref=row.target,
         timetable=Timetable(compiled(row.spec), row.id),
-        policies=read_policies(row.policies),
+        policies=policies,
         input=row.input,
         labels=_labels(row.labels),
     )

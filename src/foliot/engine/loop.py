@@ -65,6 +65,8 @@ class Turn(NamedTuple):
     recalls: bool
     leased_until: int | None
     next_at: int | None
+    offset: int
+    """How far the database's clock is ahead of this machine's."""
 
 
 class Counters:
@@ -227,14 +229,17 @@ class Engine:
         if not await self._learn_targets():
             return None
         in_hand = len(self._hands)
-        free = max(0, self.settings.max_running - in_hand)
         starts = not self._stopping
         compare = careful or self._recall_wanted or self._heartbeat_due()
         self._recall_wanted = False
         # While slots wait to be started, settling can wait: until there is no room, or too much to settle.
-        holds_back = self._is_full and starts and free > 0 and self._hands.reports < self._batch and not careful
+        has_room = in_hand < self.settings.max_running
+        holds_back = self._is_full and starts and has_room and self._hands.reports < self._batch and not careful
+        reports = [] if holds_back else self._hands.take_reports(self.settings.largest_batch)
+        # What is settled in this turn makes room for what it starts.
+        free = max(0, self.settings.max_running - in_hand + len(reports))
         return Situation(
-            reports=[] if holds_back else self._hands.take_reports(self.settings.largest_batch),
+            reports=reports,
             held=self._hands.tokens() if compare else None,
             in_hand=in_hand,
             rooms={ref: self._room(name, free) for name, ref in self._targets.items()} if starts else {},
@@ -262,6 +267,7 @@ class Engine:
 
     def _work(self, tx: Transaction, situation: Situation) -> Turn:
         """All that a turn writes. It may be run again from the start: it changes nothing but the database."""
+        offset = tx.now - self.clock.now()
         settings = self.settings
         entries = Entries(tx, Crew(self.worker))
         recalled = None
@@ -301,6 +307,7 @@ class Engine:
             entries.recalls,
             leased_until,
             next_at,
+            offset,
         )
 
     def _start_due(self, tx: Transaction, entries: Entries, situation: Situation, earliest: list[Earliest]) -> bool:
@@ -319,12 +326,15 @@ class Engine:
         return is_full
 
     def _lease(self, tx: Transaction, until: int | None, in_hand: int, launched: int) -> int | None:
-        """Hold a lease exactly while there is something in hand; it is written with the runs that need it."""
-        fresh = until is not None and until - tx.now > self.settings.lease - self.settings.heartbeat
-        if in_hand == 0 and until is not None:
-            wanted = None
-        elif launched and not fresh:
+        """Hold a lease exactly while there is something in hand.
+
+        It is written with the runs that need it, whenever there are any: so that a worker which was declared gone
+        while this transaction was under way cannot leave runs behind that nobody looks after.
+        """
+        if launched:
             wanted = tx.now + self.settings.lease
+        elif in_hand == 0 and until is not None:
+            wanted = None
         else:
             return until
         if not tx.renew(self.worker, wanted):
@@ -345,7 +355,7 @@ class Engine:
     def _conclude(self, turn: Turn, situation: Situation, began: float) -> None:
         steady = self.clock.steady()
         self._looked_at = steady
-        self._offset = turn.now - self.clock.now() if not self.database.is_local else 0
+        self._offset = 0 if self.database.is_local else turn.offset
         if turn.leased_until != self._leased_until:
             self._renewed_at = steady
         self._leased_until = turn.leased_until

@@ -24,17 +24,20 @@ def rescue(tx: Transaction, entries: Entries, known: Configurations, me: int) ->
         tx.stop(worker.ref)
         runs = tx.leased_runs(worker.ref, _AT_ONCE)
         if runs:
-            _take_away(tx, entries, known, runs)
-            return Rescue(len(runs), has_more=True)
-        tx.forget_lease(worker.ref)
+            return Rescue(_take_away(tx, entries, known, runs), has_more=True)
+        # Its own last transaction may hold some of them still: they are looked at again.
+        if not tx.leased(worker.ref):
+            tx.forget_lease(worker.ref)
     return Rescue(0, has_more=False)
 
 
-def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: list[RunRow]) -> None:
-    states = {state.ref: state for state in tx.states({run.schedule_ref for run in runs})}
+def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: list[RunRow]) -> int:
+    # Whoever holds the schedule may wait for these very runs: what is not free is left for the next time.
+    states = {state.ref: state for state in tx.states_free({run.schedule_ref for run in runs})}
     configurations = known.of(tx, states.values())
     lost = []
-    for run in runs:
+    free = [run for run in runs if run.schedule_ref in states]
+    for run in free:
         state = states[run.schedule_ref]
         losses = run.losses + 1
         if is_given_up(losses):
@@ -44,6 +47,7 @@ def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: l
             lost.append((losses, state.target, tx.now, run.ref))
     tx.lose(lost)
     entries.write(tx)
+    return len(free)
 
 
 def hand_back(tx: Transaction, worker: int, held: Container[int]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from foliot.books.configurations import Scheduled, compiled
 from foliot.books.entries import Entries
-from foliot.books.posting import post_edit
+from foliot.books.posting import post_edit, post_release
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.generation import Timetable
 from foliot.domain.instants import MICROSECONDS, rfc3339
@@ -150,7 +150,9 @@ def skip_slot(tx: Transaction, entries: Entries, found: Found, nominal_at: int) 
         entries.end_run(last.ref, Status.SKIPPED, Reason.SKIPPED_BY_USER)
         held = last.hold in (Hold.OVERLAP, Hold.PAUSED)
         occupies = bool(last.occupies)
-        return state._replace(held=state.held - held, running=state.running - occupies)
+        entries.write(tx)
+        state = state._replace(held=state.held - held, running=state.running - occupies)
+        return post_release(tx, entries, schedule, state)
     second, rest = divmod(nominal_at, MICROSECONDS)
     if rest or not schedule.timetable.times.matches(second):
         raise Invalid(f"{found.row.id} has no slot at {rfc3339(nominal_at)}: `schedules.times` lists those to come")

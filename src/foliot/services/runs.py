@@ -47,7 +47,7 @@ class RunVerbs:
 
         def act(tx: Transaction) -> list[Run]:
             wanted = RunFilter(
-                None if schedule is None else find_row(tx, schedule).ref,
+                None if schedule is None else find_row(tx, schedule, deleted=True).ref,
                 status,
                 reason,
                 kind,
@@ -67,7 +67,7 @@ class RunVerbs:
         """The schedule's long runs of slots that nothing ran, oldest first."""
 
         def act(tx: Transaction) -> list[Gap]:
-            found = tx.gaps_of(find_row(tx, schedule).ref)
+            found = tx.gaps_of(find_row(tx, schedule, deleted=True).ref)
             return [Gap(moment_of(gap.first_at), moment_of(gap.last_at), gap.size, gap.reason) for gap in found]
 
         return self._desk.read(act)

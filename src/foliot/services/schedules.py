@@ -285,7 +285,7 @@ class ScheduleVerbs:
         at = instant_of(instant, "instant")
 
         def act(tx: Transaction) -> Explanation:
-            row = tx.schedule(slug_of(name)) or find_row(tx, name)
+            row = find_row(tx, name, deleted=True)
             known = known_of(tx, row, at)
             verdict, reason, run, sentence = ledger.explain(known, at)
             return Explanation(str(verdict), None if reason is None else str(reason), run, sentence)
