@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 import signal
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -25,6 +27,8 @@ from foliot.wiring import Parts
 log = logging.getLogger("foliot")
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_STOPPED_AT_ONCE = 130
 
 DECLARED_NO_MORE = "deploy"
 """Who paused a schedule that vanished from its program."""
@@ -72,9 +76,14 @@ class Foliot:
         start_at: datetime | str | None = None,
         end_at: datetime | str | None = None,
         jitter: Span | None = None,
+        jitter_mode: str | None = None,
+        manual: bool | None = None,
         overlap: str | None = None,
+        buffer: int | None = None,
         catchup: str | None = None,
         catchup_window: Span | None = None,
+        catchup_cap: int | None = None,
+        lookahead: Span | None = None,
         grace: Span | None = None,
         retry: int | Mapping[str, Any] | None = None,
         timeout: Span | None = None,
@@ -82,6 +91,7 @@ class Foliot:
         pause_on_failure: bool | None = None,
         input: Any = None,
         labels: Mapping[str, str] | None = None,
+        memo: Any = None,
     ) -> Callable[[F], F]:
         """Declare a schedule of the graph below it; it is created or changed when the program starts."""
         options = {key: value for key, value in locals().items() if key not in ("self", "name") and value is not None}
@@ -144,6 +154,11 @@ class Foliot:
     def run(self) -> None:
         """Work until interrupted. The first signal lets runs finish, the second stops at once."""
         asyncio.run(self.serve())
+        if self.executor.is_busy:
+            # A thread cannot be stopped, and Python would wait for it; its run keeps its lease until that runs out.
+            logging.shutdown()
+            sys.stdout.flush()
+            os._exit(0)
 
     async def serve(self) -> None:
         """Declare, then work until a signal or cancellation."""
@@ -161,16 +176,12 @@ class Foliot:
                 log.info("stopping: %d runs may finish; a second signal stops at once", engine.in_hand)
                 engine.stop()
             else:
-                engine.kill()
-                working.cancel()
+                os._exit(_STOPPED_AT_ONCE)
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, on_signal)
         try:
             await working
-        except asyncio.CancelledError:
-            if signals < 2:
-                raise
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)

@@ -74,6 +74,11 @@ class PythonExecutor:
         future.add_done_callback(lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._free))
         return await asyncio.wrap_future(future)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a function is at work in a thread, waited for or not."""
+        return self._busy > 0
+
     def _free(self) -> None:
         self._busy -= 1
 

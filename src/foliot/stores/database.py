@@ -36,7 +36,7 @@ class SqliteDatabase:
     is_local = True
 
     def __init__(self, url: URL, clock: Clock) -> None:
-        if not url.database or url.database == ":memory:":
+        if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
             raise Invalid("a database URL for SQLite names a file, such as sqlite:///foliot.db: memory is not durable")
         self.path = url.database
         self.clock = clock
@@ -73,31 +73,33 @@ class SqliteDatabase:
 
     def close(self) -> None:
         with self._writing:
+            # The writer goes last: it leaves the file in one piece, without its log.
+            self._readers.dispose()
             if self._writer is not None:
                 engine = self._writer.engine
                 self._writer.close()
                 engine.dispose()
                 self._writer = None
-            self._readers.dispose()
             if self._lock_file is not None:
                 self._lock_file.release()
                 self._lock_file = None
 
     def _open_writer(self) -> Connection:
         lock_file = LockFile(f"{self.path}.lock", self.path)
+        engine = create_engine(
+            URL.create("sqlite", database=self.path),
+            poolclass=StaticPool,
+            connect_args={"check_same_thread": False, "isolation_level": None, "timeout": 5},
+        )
+        event.listen(engine, "connect", _prepare_writer)
+        event.listen(engine, "begin", _begin_immediate)
         try:
-            engine = create_engine(
-                URL.create("sqlite", database=self.path),
-                poolclass=StaticPool,
-                connect_args={"check_same_thread": False, "isolation_level": None, "timeout": 5},
-            )
-            event.listen(engine, "connect", _prepare_writer)
-            event.listen(engine, "begin", _begin_immediate)
             cx = engine.connect()
             with cx.begin():
                 migrate(cx)
                 newest = cx.exec_driver_sql("SELECT coalesce(max(ref), 0) FROM runs").scalar_one()
         except BaseException:
+            engine.dispose()
             lock_file.release()
             raise
         self._refs = count(newest + 1)
@@ -147,14 +149,7 @@ class PostgresqlDatabase:
 
     def write(self, act: Act[T]) -> T:
         """Run the function in a transaction; all that it wrote is durable when this returns."""
-        for attempt in range(1, _TRIES + 1):
-            try:
-                with _translated(self._name):
-                    return self._write_once(act)
-            except _Contention:
-                if attempt == _TRIES:
-                    raise Unavailable(f"the database {self._name} was too contended: try again") from None
-        raise AssertionError("not reached")
+        return self._again_on_contention(lambda: self._write_once(act))
 
     def _write_once(self, act: Act[T]) -> T:
         with self._connect() as cx, cx.begin():
@@ -162,13 +157,27 @@ class PostgresqlDatabase:
 
     def read(self, act: Act[T]) -> T:
         """Run the function on what is committed; it must not write."""
-        with _translated(self._name), self._connect() as cx:
+        return self._again_on_contention(lambda: self._read_once(act))
+
+    def _read_once(self, act: Act[T]) -> T:
+        with self._connect() as cx:
             return act(SqlTransaction(cx, self.dialect, self._now(cx), lambda: self._next_ref(cx)))
 
     def claim_alone(self) -> None:
         """Any number of processes may write: this only makes sure that the schema is there."""
-        with _translated(self._name), self._connect():
-            pass
+        self.read(lambda _: None)
+
+    def _again_on_contention(self, once: Callable[[], T]) -> T:
+        for attempt in range(1, _TRIES + 1):
+            try:
+                with _translated(self._name):
+                    return once()
+            except _Contention as contention:
+                if attempt == _TRIES:
+                    raise Unavailable(
+                        f"the database {self._name} was too contended: try again"
+                    ) from contention.__cause__
+        raise AssertionError("not reached")
 
     def close(self) -> None:
         self.engine.dispose()
@@ -210,13 +219,14 @@ def open_database(text: str, clock: Clock, *, is_virtual: bool = False) -> Datab
     try:
         url = make_url(text)
         kind = url.get_backend_name()
-    except (ArgumentError, NoSuchModuleError):
+    except (ArgumentError, NoSuchModuleError, ValueError):
         kind = ""
     if kind == "sqlite":
         return SqliteDatabase(url, clock)
     if kind in ("postgresql", "postgres"):
         return PostgresqlDatabase(url, clock if is_virtual else None)
-    shown = text.rsplit("@", maxsplit=1)[-1]
+    # Without user and options: either may hold a password.
+    shown = text.rsplit("@", maxsplit=1)[-1].partition("?")[0]
     raise Invalid(f"a database URL is sqlite:///file.db or postgresql://host/name, got {shown!r}")
 
 
@@ -235,6 +245,8 @@ def _translated(name: str) -> Iterator[None]:
             raise _Contention from error
         if isinstance(error, OperationalError) or error.connection_invalidated:
             raise Unavailable(f"the database {name} cannot be used now: {str(error.orig).strip()}") from error
+        if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+            raise Invalid(f"{name} is no SQLite database: name another file") from error
         raise
 
 

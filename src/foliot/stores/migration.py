@@ -1,5 +1,6 @@
 """Bringing a database to the schema that this release knows."""
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ NEWEST = "0001"
 """The last link of the chain in `migrations/versions`; a test proves it."""
 
 _KNOWN = ("0001",)
+
+# Alembic keeps what it works on in globals of the process.
+_alembic_is_mine = threading.Lock()
 
 
 def migrate(cx: Connection) -> None:
@@ -32,7 +36,8 @@ def migrate(cx: Connection) -> None:
     # Imported here: most starts find the schema as it should be, and need no Alembic.
     from alembic import command  # noqa: PLC0415
 
-    command.upgrade(alembic_config(cx), "head")
+    with _alembic_is_mine:
+        command.upgrade(alembic_config(cx), "head")
 
 
 def alembic_config(cx: Connection) -> "Config":

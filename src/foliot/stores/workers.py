@@ -39,8 +39,9 @@ class Workers(Part):
         return int(rows[0][0]) if rows else None
 
     def remove_stopped(self, before: int) -> int:
+        """Forget workers long gone; all but the newest, whose number SQLite would give to the next."""
         text = (
-            "DELETE FROM workers WHERE lease_until IS NULL AND stopped_at < ?"
-            " OR (lease_until IS NULL AND stopped_at IS NULL AND seen_at < ?)"
+            "DELETE FROM workers WHERE lease_until IS NULL AND (stopped_at < ?"
+            " OR (stopped_at IS NULL AND seen_at < ?)) AND ref < (SELECT max(ref) FROM workers)"
         )
         return self._do(text, before, before)
