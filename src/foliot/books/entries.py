@@ -1,6 +1,7 @@
 """The entries that a transaction is going to make, collected so that each kind is written in one batch."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from foliot.books.configurations import Scheduled
 from foliot.domain.admission import Applicant
@@ -11,14 +12,25 @@ from foliot.domain.slots import Slot
 from foliot.ports import Launch, Row, RunRow, Transaction
 
 
+_NOWHERE: Mapping[int, int] = {}
+
+
 class Crew:
-    """Who would run what starts now: a worker with room for so many, or nobody in particular."""
+    """Who would run what starts now: a worker with room for so many of each target, or nobody in particular."""
 
-    __slots__ = ("room", "worker")
+    __slots__ = ("_rooms", "_taken", "worker")
 
-    def __init__(self, worker: int = 0, room: int = 0) -> None:
+    def __init__(self, worker: int = 0, rooms: Mapping[int, int] = _NOWHERE) -> None:
         self.worker = worker
-        self.room = room
+        self._rooms = rooms
+        self._taken = 0
+
+    def room_for(self, target: int) -> int:
+        """How many more runs of the target could start: none of one that the worker does not know."""
+        return max(0, self._rooms.get(target, 0) - self._taken)
+
+    def take(self) -> None:
+        self._taken += 1
 
 
 class Entries:
@@ -85,7 +97,7 @@ class Entries:
         input: str | None = None,
     ) -> None:
         """A slot that starts as it is recorded; it waits for a worker when the crew has no room, or it has an input."""
-        if self.crew.room <= 0 or input is not None:
+        if input is not None or not self.crew.room_for(state.target):
             self.record(
                 schedule,
                 slot,
@@ -98,7 +110,7 @@ class Entries:
                 input=input,
             )
             return
-        self.crew.room -= 1
+        self.crew.take()
         ref, now = self._next_ref(), self.now
         nominal_at, due_at = slot.nominal_at, slot.due_at
         counts = 1 if occupies else 0
@@ -121,10 +133,10 @@ class Entries:
 
     def start_run(self, schedule: Scheduled, state: State, run: RunRow, *, occupies: bool) -> None:
         """A run that has its row starts, or goes on, under a new token."""
-        if self.crew.room <= 0:
+        if not self.crew.room_for(state.target):
             self._ready.append((state.target, self.now, 1 if occupies else 0, run.ref))
             return
-        self.crew.room -= 1
+        self.crew.take()
         started_at = run.started_at if run.started_at is not None else self.now
         self._started.append((self.crew.worker, 1 if occupies else 0, schedule.version, started_at, run.ref))
         key, own = (run.attempt, run.backfill), (run.input, run.overlap)
@@ -213,7 +225,7 @@ class Entries:
     def hold_run(self, ref: int, hold: Hold) -> None:
         self._held.append((hold, ref))
 
-    def end_run(self, ref: int, status: Status, reason: Reason) -> None:
+    def end_run(self, ref: int, status: Status, reason: Reason | None) -> None:
         """A run that is over by decision."""
         self._ended.append((status, reason, self.now, ref))
 

@@ -19,7 +19,7 @@ LAUNCH_RETRIES = 3
 _FIRST_WAIT = 1.0
 _STOPS_WITHIN = 5.0
 
-_BY_ORDER = {
+BY_ORDER = {
     Order.CANCEL_BY_USER: Outcome(Status.CANCELLED, Reason.CANCELLED_BY_USER),
     Order.CANCEL_BY_POLICY: Outcome(Status.CANCELLED, Reason.CANCELLED_BY_POLICY),
 }
@@ -69,7 +69,7 @@ class Hands:
             outcome = await self._through_gate(running.launch, running.control)
         except asyncio.CancelledError:
             order = running.control.order
-            self._report(running, _STOPPED_ITSELF if order is None else _BY_ORDER[order])
+            self._report(running, _STOPPED_ITSELF if order is None else BY_ORDER[order])
             return
         except Exception as error:  # A defect of the gate itself must not lose the run.
             log.exception("the gate failed on %s", running.launch.target)
@@ -161,7 +161,7 @@ class Hands:
             running = self.held.get(ref)
             if running is not None and running.launch.token == token and not running.is_reported:
                 order = running.control.order
-                self._report(running, _TIMED_OUT if order is None else _BY_ORDER[order])
+                self._report(running, _TIMED_OUT if order is None else BY_ORDER[order])
                 self._stop(running)
 
     async def interrupt(self) -> dict[int, int]:

@@ -30,7 +30,7 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
     for run in runs:
         if run.hold == Hold.RETRY and run.kind == Kind.SLOT and state.is_paused(tx.now):
             tx.park(run.ref)
-        elif run.hold != Hold.DUE and entries.crew.room > 0:
+        elif run.hold != Hold.DUE and entries.crew.room_for(state.target):
             # Admitted before, or taken from a worker that died: it has its place already.
             entries.start_run(schedule, state, run, occupies=bool(run.occupies))
     if judged:

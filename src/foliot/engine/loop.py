@@ -26,6 +26,7 @@ log = logging.getLogger("foliot.engine")
 
 _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
+_SHORTEST_WAIT = 1e-6
 _OVERDUE = 1 * MICROSECONDS
 """Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""
 
@@ -269,7 +270,7 @@ class Engine:
         """All that a turn writes. It may be run again from the start: it changes nothing but the database."""
         offset = tx.now - self.clock.now()
         settings = self.settings
-        entries = Entries(tx, Crew(self.worker))
+        entries = Entries(tx, Crew(self.worker, situation.rooms))
         recalled = None
         leased_until = self._leased_until
         if situation.held is not None:
@@ -281,7 +282,6 @@ class Engine:
                 hand_back(tx, self.worker, situation.held)
             tx.note_progress(situation.progress)
         refused: list[Report] = []
-        entries.crew.room = max(situation.rooms.values(), default=0)
         if situation.careful and situation.reports:
             refused = settle_with_care(tx, entries, self._known, situation.reports).refused
         elif situation.reports:
@@ -314,14 +314,14 @@ class Engine:
         """Take up, sweep and feed for each target; whether there is more to do at once."""
         is_full = False
         for first in earliest:
-            room = max(0, situation.rooms[first.target] - len(entries.launches))
-            entries.crew.room = room
+            room = entries.crew.room_for(first.target)
             if first.ready_at is not None and first.ready_at <= tx.now and room:
                 is_full |= take_up(tx, entries, self._known, first.target, min(situation.batch, room))
             if first.wake_at is not None and first.wake_at <= tx.now:
-                until = tx.now if entries.crew.room else tx.now - _OVERDUE
+                until = tx.now if entries.crew.room_for(first.target) else tx.now - _OVERDUE
                 is_full |= sweep(tx, entries, self._known, first.target, situation.batch, until)
-            if first.backfill_at is not None and first.backfill_at <= tx.now and entries.crew.room:
+            has_room = entries.crew.room_for(first.target) > 0
+            if first.backfill_at is not None and first.backfill_at <= tx.now and has_room:
                 is_full |= feed(tx, entries, self._known, first.target, situation.batch)
         return is_full
 
@@ -397,6 +397,7 @@ class Engine:
         self.counters.fenced += len(self._hands)
         self._hands.drop()
         self._leased_until = None
+        self._next_at = 0
 
     async def _survive(self, error: Unavailable) -> None:
         """The database is away: keep everything in hand, and look again soon."""
@@ -428,7 +429,8 @@ class Engine:
 
     async def _wait(self, seconds: float) -> None:
         """Until poked, at most so long. Whoever pokes has left a sign of why: a report, a time, a wish."""
-        timer = asyncio.get_running_loop().call_later(seconds, self._poked.set)
+        # Never no time at all: what is left of a span may be too little to move the loop's clock.
+        timer = asyncio.get_running_loop().call_later(max(seconds, _SHORTEST_WAIT), self._poked.set)
         await self._poked.wait()
         timer.cancel()
         self._poked.clear()

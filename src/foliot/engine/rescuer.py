@@ -8,6 +8,7 @@ from foliot.books.ending import End, post_end
 from foliot.books.entries import Entries
 from foliot.domain.runs import Kind, Order, Reason, Status
 from foliot.domain.settlement import Outcome, is_given_up
+from foliot.engine.crew import BY_ORDER
 from foliot.ports import Leased, RunRow, Transaction
 
 _AT_ONCE = 500
@@ -39,15 +40,22 @@ def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: l
     free = [run for run in runs if run.schedule_ref in states]
     for run in free:
         state = states[run.schedule_ref]
-        losses = run.losses + 1
-        if is_given_up(losses):
-            entries.end_run(run.ref, Status.ERROR, Reason.LOST)
-            states[state.ref] = post_end(tx, entries, configurations[state.ref], state, _end_of(run))
-        else:
-            lost.append((losses, state.target, tx.now, run.ref))
+        outcome = _last_word(run)
+        if outcome is None:
+            lost.append((run.losses + 1, state.target, tx.now, run.ref))
+            continue
+        entries.end_run(run.ref, outcome.status, outcome.reason)
+        states[state.ref] = post_end(tx, entries, configurations[state.ref], state, _end_of(run, outcome))
     tx.lose(lost)
     entries.write(tx)
     return len(free)
+
+
+def _last_word(run: RunRow) -> Outcome | None:
+    """How a run ends that lost its worker; None when it is delivered once more: not if somebody wants it to stop."""
+    if run.orders is not None:
+        return BY_ORDER[Order(run.orders)]
+    return Outcome(Status.ERROR, Reason.LOST) if is_given_up(run.losses + 1) else None
 
 
 def hand_back(tx: Transaction, worker: int, held: Container[int]) -> None:
@@ -78,7 +86,7 @@ def recall(held: dict[int, int], leased: list[Leased]) -> Recall:
     return Recall(gone, any(ref not in held for ref in by_ref), orders)
 
 
-def _end_of(run: RunRow) -> End:
+def _end_of(run: RunRow, outcome: Outcome) -> End:
     return End(
         ref=run.ref,
         schedule_ref=run.schedule_ref,
@@ -90,5 +98,5 @@ def _end_of(run: RunRow) -> End:
         order=None if run.orders is None else Order(run.orders),
         input=run.input,
         overlap=run.overlap,
-        outcome=Outcome(Status.ERROR, Reason.LOST),
+        outcome=outcome,
     )

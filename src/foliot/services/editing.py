@@ -24,15 +24,16 @@ def insert_schedules(
     entries: Entries,
     wanted: list[tuple[str, str, Stored]],
     targets: Mapping[str, int],
+    deleted: Mapping[str, ScheduleRow],
     app: str | None,
 ) -> list[Schedule]:
+    """New schedules; those that are `deleted`, by id, live again. A clash with somebody else's is the database's."""
     rows, cursors, created = [], [], []
     now = tx.now
-    known = _known_ids(tx, [schedule_id for schedule_id, _, _ in wanted])
-    refs = iter(tx.new_schedule_refs(len(wanted) - len(known)))
+    refs = iter(tx.new_schedule_refs(len(wanted) - len(deleted)))
     for schedule_id, name, stored in wanted:
         target = targets[stored.target]
-        old = known.get(schedule_id)
+        old = deleted.get(schedule_id)
         if old is not None:
             created.append(_revive(tx, entries, old, stored, target, app))
             continue
@@ -51,7 +52,7 @@ def insert_schedules(
     return created
 
 
-def _known_ids(tx: Transaction, ids: list[str]) -> dict[str, ScheduleRow]:
+def deleted_schedules(tx: Transaction, ids: list[str]) -> dict[str, ScheduleRow]:
     """Those that exist and are deleted; Conflict for one that lives."""
     found = {row.id: row for row in tx.schedules(ids)}
     for row in found.values():

@@ -26,6 +26,7 @@ from foliot.services.editing import (
     change,
     check_token,
     delete_schedule,
+    deleted_schedules,
     edit,
     first_run_at,
     insert_schedules,
@@ -72,7 +73,8 @@ class ScheduleVerbs:
 
         def act(tx: Transaction, entries: Entries) -> list[Schedule]:
             targets = tx.target_refs({stored.target for _, _, stored in wanted})
-            return insert_schedules(tx, entries, wanted, targets, app)
+            deleted = deleted_schedules(tx, [schedule_id for schedule_id, _, _ in wanted])
+            return insert_schedules(tx, entries, wanted, targets, deleted, app)
 
         return self._desk.write(act)
 
@@ -84,7 +86,9 @@ class ScheduleVerbs:
             row = tx.schedule(schedule_id)
             if row is None or row.deleted_at is not None:
                 targets = tx.target_refs([stored.target])
-                return insert_schedules(tx, entries, [(schedule_id, name, stored)], targets, app)[0]
+                # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
+                deleted = {} if row is None else {schedule_id: row}
+                return insert_schedules(tx, entries, [(schedule_id, name, stored)], targets, deleted, app)[0]
             found = find(tx, schedule_id)
             if app is not None and found.row.app != app:
                 tx.update_schedule(found.row.ref, app=app)

@@ -44,7 +44,8 @@ class SqliteDatabase:
         self._lock_file: LockFile | None = None
         self._writer: Connection | None = None
         self._readers = create_engine(
-            f"sqlite:///file:{_quoted(self.path)}?mode=ro&uri=true", connect_args={"isolation_level": None}
+            URL.create("sqlite", database=f"file:{_quoted(self.path)}", query={"mode": "ro", "uri": "true"}),
+            connect_args={"isolation_level": None},
         )
         event.listen(self._readers, "connect", _prepare_reader)
         self._refs = count()
