@@ -8,6 +8,7 @@ from foliot.domain.spec import Interval, Spec
 
 if TYPE_CHECKING:
     from foliot.app import Foliot
+    from foliot.engine.settings import EngineSettings
     from foliot.execution.context import Cancelled, Context
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Cancelled",
     "Conflict",
     "Context",
+    "EngineSettings",
     "Foliot",
     "Interval",
     "Invalid",
@@ -24,7 +26,12 @@ __all__ = [
     "Unavailable",
 ]
 
-_LATER = {"Foliot": "foliot.app", "Cancelled": "foliot.execution.context", "Context": "foliot.execution.context"}
+_LATER = {
+    "Cancelled": "foliot.execution.context",
+    "Context": "foliot.execution.context",
+    "EngineSettings": "foliot.engine.settings",
+    "Foliot": "foliot.app",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -46,7 +46,7 @@ class Foliot:
         self.name = slug_of(name)
         self.url = database_url(database)
         self.settings = settings or EngineSettings()
-        self.executor = PythonExecutor()
+        self.executor = PythonExecutor(self.settings.threads)
         self._graphs: dict[Any, str] = {}
         self._declared: dict[str, dict[str, Any]] = {}
         self._parts: Parts | None = None
@@ -151,16 +151,19 @@ class Foliot:
                 note = f"no longer declared by {self.name}"
                 self.schedules.pause(schedule.id, note, by=DECLARED_NO_MORE)
 
-    def run(self) -> None:
-        """Work until interrupted. The first signal lets runs finish, the second stops at once."""
-        asyncio.run(self.serve())
+    def run(self, ready: Callable[[], None] | None = None) -> None:
+        """Work until interrupted. The first signal lets runs finish, the second stops at once.
+
+        `ready` is called when the work begins.
+        """
+        asyncio.run(self.serve(ready))
         if self.executor.is_busy:
             # A thread cannot be stopped, and Python would wait for it; its run keeps its lease until that runs out.
             logging.shutdown()
             sys.stdout.flush()
             os._exit(0)
 
-    async def serve(self) -> None:
+    async def serve(self, ready: Callable[[], None] | None = None) -> None:
         """Declare, then work until a signal or cancellation."""
         engine = self.parts.engine(self.name, self.settings)
         self.declare()
@@ -180,6 +183,8 @@ class Foliot:
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, on_signal)
+        if ready is not None:
+            ready()
         try:
             await working
         finally:

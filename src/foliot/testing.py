@@ -18,6 +18,9 @@ from foliot.services.views import Run
 from foliot.wiring import Parts
 
 _NEVER = 10**16
+_HALF_A_MICROSECOND = 5e-7
+_MOST_STUBBORN = 100
+"""So often a run that goes on after it was cancelled is cancelled again when its world ends."""
 
 
 class _Selector(selectors.DefaultSelector):
@@ -30,7 +33,8 @@ class _Selector(selectors.DefaultSelector):
         self.reached: Callable[[], None] = lambda: None
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None or self.time + timeout > self.horizon:
+        # A timer for the horizon itself is due there, whatever a sum of fractions makes of it.
+        if timeout is None or self.time + timeout > self.horizon + _HALF_A_MICROSECOND:
             self.time = max(self.time, self.horizon)
             self.reached()
         elif timeout > 0:
@@ -78,6 +82,7 @@ class World:
             raise Invalid("several workers need PostgreSQL: give its URL as database, or be content with one")
         self._working: dict[int, tuple[Engine, asyncio.Task[None]]] = {}
         self._numbers = range(workers)
+        self._elapsed = timedelta()
 
     @property
     def now(self) -> datetime:
@@ -96,7 +101,8 @@ class World:
         length = (span or timedelta()) + timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
         if length < timedelta():
             raise Invalid(f"time passes forward, got {length}: `step_clock` sets the wall clock back")
-        self._selector.horizon += length / timedelta(seconds=1)
+        self._elapsed += length
+        self._selector.horizon = self._elapsed / timedelta(seconds=1)
         self._loop.run_forever()
         for _, task in self._working.values():
             if task.done():
@@ -171,11 +177,13 @@ class World:
     def close(self) -> None:
         for worker in list(self._working):
             self.kill(worker)
-        left = asyncio.all_tasks(self._loop)
-        for task in left:
-            task.cancel()
-        if left:
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        for _ in range(_MOST_STUBBORN):
+            left = asyncio.all_tasks(self._loop)
+            if not left:
+                break
+            for task in left:
+                task.cancel()
+            self.advance()
         self._parts.close()
         self.app.inhabit(None)
         self._loop.close()

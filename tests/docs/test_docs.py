@@ -1,58 +1,97 @@
 """What the docs show is what happens: their commands, their programs, their tables and their links."""
 
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from foliot import Foliot
+from tests.docs.pages import PAGES, ROOT, Block, Command, Program, blocks, commands, name_of, pattern_of
 from tests.docs.tables import with_table
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FOLIOT = Path(sys.executable).parent / "foliot"
+COMMANDS = [command for page in PAGES for command in commands(page)]
+PROGRAMS = [page for page in PAGES if blocks(page, "python")]
+TESTS = [block for page in PAGES for block in blocks(page, "python") if (block.file or "").startswith("test_")]
 
 
-def blocks(language: str) -> list[tuple[str, str]]:
-    return [
-        (f"{page.relative_to(ROOT)}:{page.read_text()[: match.start()].count(chr(10)) + 1}", match[1])
-        for page in PAGES
-        for match in re.finditer(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    ]
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where a page's session takes place; modules that it imports from there are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("FOLIOT_DATABASE", f"sqlite:///{tmp_path / 'session.db'}")
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
-def commands() -> list[tuple[str, str, str]]:
-    """Where it stands, a `foliot` command and the output shown below it."""
-    return [
-        (where, match[1], match[2])
-        for where, block in blocks("console")
-        for match in re.finditer(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
-        if not match[1].startswith("make ")
-    ]
+def write_files(page: Path, folder: Path) -> None:
+    for block in blocks(page, "python"):
+        if block.file is not None:
+            (folder / block.file).write_text(block.text)
 
 
-@pytest.mark.parametrize(("where", "command", "output"), commands(), ids=lambda value: value[:60])
-def test_a_command_prints_what_the_docs_show(where: str, command: str, output: str) -> None:
-    program, *arguments = shlex.split(command)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.text[:60])
+def test_a_command_prints_what_the_docs_show(command: Command, folder: Path) -> None:
+    program, *arguments = shlex.split(command.text)
     assert program in ("foliot", ".venv/bin/foliot")
-    result = subprocess.run([FOLIOT, *arguments], capture_output=True, text=True, check=False)
-    assert result.stdout + result.stderr == output
+    write_files(command.page, folder)
+    process = subprocess.Popen(
+        [FOLIOT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder
+    )
+    assert process.stdout is not None
+    shown, is_interrupted, last = command.output.partition("^C\n")
+    printed = ""
+    if is_interrupted:
+        while not pattern_of(shown).fullmatch(printed) and (line := process.stdout.readline()):
+            printed += line
+        process.send_signal(signal.SIGINT)
+    printed += process.communicate(timeout=20)[0]
+    assert pattern_of(shown + last).fullmatch(printed), printed
 
 
 def test_there_are_commands_to_check() -> None:
-    assert len(commands()) >= 4
+    assert len(COMMANDS) >= 4
 
 
-@pytest.mark.parametrize(("where", "program"), blocks("python"), ids=lambda value: value[:40])
-def test_a_program_in_the_docs_runs(where: str, program: str) -> None:
-    names: dict[str, object] = {}
-    exec(compile(program, where, "exec"), names)
-    for line in program.splitlines():
-        expression, hash_sign, shown = line.partition("# '")
-        if hash_sign:
-            assert eval(expression, names) == shown.rstrip("'")
+@pytest.mark.parametrize("page", PROGRAMS, ids=name_of)
+def test_the_programs_of_a_page_run(
+    page: Path, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "TEST_DATABASE" in page.read_text():
+        monkeypatch.setenv("TEST_DATABASE", request.getfixturevalue("postgresql_server").new_database())
+    write_files(page, folder)
+    program = Program()
+    try:
+        for block in blocks(page, "python"):
+            if block.file is None:
+                program.run(block)
+    finally:
+        for app in program.names.values():
+            if isinstance(app, Foliot):
+                app.close()
+
+
+@pytest.mark.parametrize("block", TESTS, ids=lambda block: block.file)
+def test_a_test_in_the_docs_passes(block: Block, folder: Path) -> None:
+    write_files(block.page, folder)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(block.file)]
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=alone)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_there_is_a_test_to_run() -> None:
+    assert TESTS
 
 
 def test_the_table_of_clock_changes_is_the_one_that_the_tests_run() -> None:
@@ -60,10 +99,28 @@ def test_the_table_of_clock_changes_is_the_one_that_the_tests_run() -> None:
     assert page == with_table(page), "run `make docs`"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text()):
+        there = page.parent / target if target else page
+        assert there.exists(), target
+        if anchor:
+            assert anchor in anchors(there), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name in the page: its headings, as they are made into addresses."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_is_led_to() -> None:
+    led_to = {
+        (page.parent / target).resolve()
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
+    }
+    assert set(PAGES) - {ROOT / "README.md"} <= led_to
 
 
 def test_every_make_target_in_the_docs_exists() -> None:

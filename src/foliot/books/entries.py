@@ -11,7 +11,6 @@ from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
 from foliot.ports import Launch, Row, RunRow, Transaction
 
-
 _NOWHERE: Mapping[int, int] = {}
 
 

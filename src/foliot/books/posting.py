@@ -146,11 +146,11 @@ def _clear_way(tx: Transaction, entries: Entries, state: State, stop: Stop) -> S
 
 
 def applicant_of(run: RunRow) -> Applicant:
-    """A run that has its row and wants to start."""
+    """A run that has its row and wants to start. Another attempt that is judged was asked for by a person."""
     return Applicant(
         run.nominal_at,
         run.due_at,
-        Kind(run.kind),
+        Kind(run.kind) if run.attempt == 1 else Kind.MANUAL,
         None if run.overlap is None else Overlap(run.overlap),
         run.ref,
         is_held=run.hold in (Hold.OVERLAP, Hold.PAUSED),

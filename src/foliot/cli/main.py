@@ -23,6 +23,8 @@ def main() -> None:
     except Refusal as refusal:
         print(f"foliot: {refusal}", file=sys.stderr)
         sys.exit(next(code for kind, code in _EXIT_CODES.items() if isinstance(refusal, kind)))
+    except KeyboardInterrupt:
+        sys.exit(130)
     except BrokenPipeError:
         # The reader, `head` perhaps, has seen enough. Nothing more is to be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -27,12 +27,14 @@ def _run(arguments: argparse.Namespace) -> str:
     # What Alembic says of a schema that it creates is no news to anybody.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     app = load(arguments.app)
-    app.declare()
+    app.run(ready=lambda: _announce(app))
+    return "foliot: stopped"
+
+
+def _announce(app: "Foliot") -> None:
     coming = sorted(s.next_at for s in app.schedules.list(limit=1000) if s.next_at is not None)[:3]
     first = ", ".join(f"{moment:%Y-%m-%d %H:%M:%SZ}" for moment in coming) or "none to come"
     print(f"foliot: {app.name} works on {app.shown_url}; next: {first}. Stop it with Ctrl-C.", flush=True)
-    app.run()
-    return "foliot: stopped"
 
 
 def load(text: str) -> "Foliot":

@@ -193,6 +193,9 @@ def _to_come(known: Known, instant: int, never: Callable[[Reason | Absence, str]
     state = known.state
     if state.remaining == 0:
         return never(Reason.LIMIT_REACHED, f"{_SAID[Reason.LIMIT_REACHED]} ({known.limit})")
+    if instant <= state.swept_to:
+        # What was swept has its row, but for what it did not owe while it was completed, before an edit.
+        return never(Reason.LIMIT_REACHED, _SAID[Reason.LIMIT_REACHED])
     if instant > known.now:
         paused = " unless the schedule is still paused then" if state.is_paused(known.now) else ""
         return Explanation(

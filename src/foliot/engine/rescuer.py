@@ -36,17 +36,13 @@ def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: l
     # Whoever holds the schedule may wait for these very runs: what is not free is left for the next time.
     states = {state.ref: state for state in tx.states_free({run.schedule_ref for run in runs})}
     configurations = known.of(tx, states.values())
-    lost = []
     free = [run for run in runs if run.schedule_ref in states]
+    tx.lose([(run.losses + 1, states[run.schedule_ref].target, tx.now, run.ref) for run in free])
     for run in free:
-        state = states[run.schedule_ref]
-        outcome = _last_word(run)
-        if outcome is None:
-            lost.append((run.losses + 1, state.target, tx.now, run.ref))
-            continue
-        entries.end_run(run.ref, outcome.status, outcome.reason)
-        states[state.ref] = post_end(tx, entries, configurations[state.ref], state, _end_of(run, outcome))
-    tx.lose(lost)
+        state, outcome = states[run.schedule_ref], _last_word(run)
+        if outcome is not None:
+            entries.end_run(run.ref, outcome.status, outcome.reason)
+            states[state.ref] = post_end(tx, entries, configurations[state.ref], state, _end_of(run, outcome))
     entries.write(tx)
     return len(free)
 

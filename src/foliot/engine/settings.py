@@ -15,6 +15,8 @@ class EngineSettings:
     clock_check: int = 1 * MICROSECONDS
     """The longest time without a look at the wall clock."""
     max_running: int = 4000
+    threads: int = 64
+    """How many sync functions run at once."""
     smallest_batch: int = 200
     largest_batch: int = 1000
     keep_for: int = 90 * DAY * MICROSECONDS

@@ -47,7 +47,7 @@ def insert_schedules(
             ref, schedule_id, name, app, target, stored.target, *text, 1, now, now, now, None, None, None, 0
         )
         state = State(ref, 1, target, now, wake_at, None, None, 0, 0, policies.limit, 0, None, None)
-        created.append(schedule_view(row, state, now))
+        created.append(schedule_view(row, state, now, 0))
     tx.insert_schedules(rows, cursors)
     return created
 
@@ -97,7 +97,7 @@ def edit(tx: Transaction, entries: Entries, found: Found, stored: Stored) -> Sch
     """Make the schedule what is stored; new rules hold from now on and never for what was before."""
     row, state, before = found
     if stored == stored_form(row):
-        return schedule_view(row, state, tx.now)
+        return shown(tx, row, state)
     target = tx.target_refs([stored.target])[stored.target]
     changes: dict[str, Any] = {**stored._asdict(), "target": target}
     if stored.spec != row.spec or stored.policies != row.policies:
@@ -135,7 +135,7 @@ def change(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, **
     entries.write(tx)
     (saved,) = tx.configurations([row.ref])
     (state,) = tx.states([row.ref])
-    return schedule_view(saved, state, tx.now)
+    return shown(tx, saved, state)
 
 
 def skip_slot(tx: Transaction, entries: Entries, found: Found, nominal_at: int) -> State:
@@ -202,4 +202,8 @@ def first_run_at(tx: Transaction, schedule_ref: int, nominal_at: int, kind: Kind
 
 def view_of(tx: Transaction, row: ScheduleRow) -> Schedule:
     (state,) = tx.states_seen([row.ref])
-    return schedule_view(row, state, tx.now)
+    return shown(tx, row, state)
+
+
+def shown(tx: Transaction, row: ScheduleRow, state: State) -> Schedule:
+    return schedule_view(row, state, tx.now, tx.running_counts([row.ref]).get(row.ref, 0))

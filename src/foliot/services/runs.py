@@ -152,9 +152,7 @@ def _attempt_again(tx: Transaction, entries: Entries, row: ScheduleRow, state: S
         return
     again = tx.run_at(row.ref, last.nominal_at, last.kind, last.backfill, last.attempt + 1)
     assert again is not None
-    # A person asks: neither a pause nor the limit stands in the way.
-    applicant = applicant_of(again)._replace(kind=Kind.MANUAL)
-    post_applicants(tx, entries, schedule, state, [applicant], [again])
+    post_applicants(tx, entries, schedule, state, [applicant_of(again)], [again])
     entries.write(tx)
 
 

@@ -30,6 +30,7 @@ from foliot.services.editing import (
     edit,
     first_run_at,
     insert_schedules,
+    shown,
     skip_slot,
     stored_form,
     view_of,
@@ -113,9 +114,13 @@ class ScheduleVerbs:
     ) -> list[Schedule]:
         """Schedules by id, beginning after that one."""
         wanted = ScheduleFilter(app, target, labels or {}, include_deleted=False, limit=limit, after_id=after)
-        return self._desk.read(
-            lambda tx: [schedule_view(row, state, tx.now) for row, state in tx.list_schedules(wanted)]
-        )
+
+        def act(tx: Transaction) -> list[Schedule]:
+            found = tx.list_schedules(wanted)
+            running = tx.running_counts(row.ref for row, _ in found)
+            return [schedule_view(row, state, tx.now, running.get(row.ref, 0)) for row, state in found]
+
+        return self._desk.read(act)
 
     def replace(self, name: str, *, token: int, **options: Any) -> Schedule:
         """Make it what these options say, as a whole; Conflict when it was changed since the token was read."""
@@ -164,7 +169,7 @@ class ScheduleVerbs:
         def act(tx: Transaction, entries: Entries) -> Schedule:
             found = find(tx, name)
             if not found.state.is_paused(tx.now):
-                return schedule_view(found.row, found.state, tx.now)
+                return shown(tx, found.row, found.state)
             state = found.state._replace(pause_to=tx.now, wake_at=tx.now)
             entries.move(state)
             return change(tx, entries, found.row, state, pause_note=None, paused_by=None)
@@ -205,7 +210,8 @@ class ScheduleVerbs:
             state = skip_slot(tx, entries, found, nominal_at)
             entries.move(state)
             entries.write(tx)
-            return run_view(first_run_at(tx, found.row.ref, nominal_at, Kind.SLOT), found.row.id, found.row.input)
+            attempts = [run for run in tx.runs_at(found.row.ref, nominal_at) if run.kind == Kind.SLOT]
+            return run_view(attempts[-1], found.row.id, found.row.input)
 
         return self._desk.write(act)
 

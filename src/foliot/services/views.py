@@ -42,6 +42,7 @@ class Schedule:
     """When its next slot is due; None when none is to come, or nobody knows."""
     swept_to: datetime
     running: int
+    """Runs under way, of whatever kind."""
     held: int
     remaining: int | None
     created_at: datetime
@@ -115,7 +116,8 @@ class Backfill:
     ended_at: datetime | None
 
 
-def schedule_view(row: ScheduleRow, state: State, now: int) -> Schedule:
+def schedule_view(row: ScheduleRow, state: State, now: int, running: int) -> Schedule:
+    """A schedule with so many runs under way: its state counts only those that stand in the way of others."""
     standing = standing_of(row, state, now)
     is_paused = standing is Standing.PAUSED
     return Schedule(
@@ -135,7 +137,7 @@ def schedule_view(row: ScheduleRow, state: State, now: int) -> Schedule:
         paused_until=_moment(state.pause_to) if is_paused else None,
         next_at=None if is_paused else _moment(state.wake_at),
         swept_to=moment_of(state.swept_to),
-        running=state.running,
+        running=running,
         held=state.held,
         remaining=state.remaining,
         created_at=moment_of(row.created_at),

@@ -61,8 +61,7 @@ class SqliteDatabase:
         """Run the function on what is committed; it must not write."""
         with _translated(self.path):
             if self._writer is None and not self._is_current():
-                with self._writing:
-                    self._open_writer()
+                self.claim_alone()
             with self._readers.connect() as cx:
                 return act(SqlTransaction(cx, self.dialect, self.clock.now(), self._refs.__next__))
 

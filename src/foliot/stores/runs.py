@@ -108,9 +108,10 @@ class Runs(Part):
         return self._open(schedule_ref, "1 = 1", 1_000_000)
 
     def _open(self, schedule_ref: int, condition: str, limit: int) -> list[RunRow]:
+        # The sign keeps SQLite from walking the whole past of the schedule, which lies in this order, for its few.
         text = (
             f"SELECT {_RUN} FROM runs r WHERE schedule_ref = ? AND (status = 'running' OR status = 'pending'"
-            f" OR status = 'waiting') AND {condition} ORDER BY nominal_at, kind, ref LIMIT ?"
+            f" OR status = 'waiting') AND {condition} ORDER BY +nominal_at, kind, ref LIMIT ?"
         )
         return [RunRow(*row) for row in self._all(text, schedule_ref, limit)]
 
@@ -140,6 +141,15 @@ class Runs(Part):
         """Tell whoever runs them; an order once given stands."""
         text = f"UPDATE runs SET orders = ? WHERE {self.dialect.any_of('ref')} AND orders IS NULL"
         self._do(text, str(order), self.dialect.list_of(refs))
+
+    def running_counts(self, schedule_refs: Iterable[int]) -> dict[int, int]:
+        """By schedule, how many of its runs are under way, of whatever kind; none is not listed."""
+        text = (
+            f"SELECT schedule_ref, count(*) FROM runs WHERE {self.dialect.any_of('schedule_ref')}"
+            " AND (status = 'running' OR status = 'pending' OR status = 'waiting') AND status <> 'pending'"
+            " GROUP BY schedule_ref"
+        )
+        return {row[0]: row[1] for row in self._all(text, self.dialect.list_of(schedule_refs))}
 
     def leased(self, worker: int) -> list[Leased]:
         """What the worker holds, by the ledger."""

@@ -1,0 +1,282 @@
+"""The reference says what the code does: every name, every parameter, every default, every word; and nothing more."""
+
+import ast
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+import foliot
+import foliot.testing
+from foliot.app import Foliot
+from foliot.cli import main as cli
+from foliot.domain import errors, ledger, policies, runs, schedule
+from foliot.domain.backfill import Direction, Which
+from foliot.engine.loop import Counters
+from foliot.engine.settings import EngineSettings
+from foliot.execution import context
+from foliot.services import configuration, views
+from foliot.services.runs import RunVerbs
+from foliot.services.schedules import Explanation, ScheduleVerbs
+from foliot.stores.tables import metadata
+from tests.docs.pages import ROOT, blocks
+
+REFERENCE = ROOT / "docs" / "reference"
+
+PUBLIC: dict[str, Any] = {
+    "Foliot": Foliot,
+    "ScheduleVerbs": ScheduleVerbs,
+    "RunVerbs": RunVerbs,
+    "Schedule": views.Schedule,
+    "Run": views.Run,
+    "Gap": views.Gap,
+    "Backfill": views.Backfill,
+    "Explanation": Explanation,
+    "Context": context.Context,
+    "Refusal": errors.Refusal,
+    **{kind.__name__: kind for kind in errors.Refusal.__subclasses__()},
+    "Cancelled": context.Cancelled,
+    "virtual": foliot.testing.virtual,
+    "World": foliot.testing.World,
+    "EngineSettings": EngineSettings,
+}
+
+BY_LINK = {"Spec", "Calendar", "Interval"}
+"""Those have a page of their own."""
+
+OPENED = {"Foliot": Foliot("sqlite:///never-opened.db")}
+"""What shows its attributes only when there is one."""
+
+
+def stubs() -> dict[str, ast.stmt]:
+    nodes = [node for block in blocks(REFERENCE / "python.md", "pyi") for node in ast.parse(block.text).body]
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
+def functions(stub: ast.ClassDef) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+    return {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def fields(stub: ast.ClassDef) -> dict[str, Any]:
+    """The attributes that the stub names, with their defaults."""
+    return {
+        node.target.id: ast.literal_eval(node.value) if node.value else inspect.Parameter.empty
+        for node in stub.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+
+
+def shape(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
+    """Name, kind and default of each parameter."""
+    return [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()]
+
+
+def shape_of_stub(stub: ast.FunctionDef | ast.AsyncFunctionDef) -> list[tuple[str, Any, Any]]:
+    # Without their annotations, which name what only the code imports.
+    for argument in (*stub.args.posonlyargs, *stub.args.args, *stub.args.kwonlyargs, stub.args.vararg, stub.args.kwarg):
+        if argument is not None:
+            argument.annotation = None
+    stub.returns, stub.decorator_list = None, []
+    names: dict[str, Any] = {}
+    exec(compile(ast.Module([stub], []), "python.md", "exec"), names)
+    return shape(names[stub.name])
+
+
+def public_names(name: str, thing: type) -> set[str]:
+    """What the class offers besides its fields, and what an instance has on it."""
+    own = {key for key in vars(thing) if not key.startswith("_")} | (
+        {"__init__", "__aenter__", "__aexit__"} & set(vars(thing))
+    )
+    return own | {key for key in vars(OPENED.get(name, thing)) if not key.startswith("_")} - set(vars(thing))
+
+
+def test_the_stub_names_what_is_exported() -> None:
+    assert set(stubs()) == set(PUBLIC)
+    assert set(foliot.__all__) - BY_LINK <= set(PUBLIC)
+
+
+CLASSES = [name for name, thing in PUBLIC.items() if inspect.isclass(thing)]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_stub_of_a_class_has_its_names_and_nothing_more(name: str) -> None:
+    stub, thing = stubs()[name], PUBLIC[name]
+    assert isinstance(stub, ast.ClassDef)
+    assert [base.__name__ for base in thing.__bases__ if base not in (object, tuple)] == [
+        base.id for base in stub.bases if isinstance(base, ast.Name)
+    ]
+    if dataclasses.is_dataclass(thing):
+        given = {f.name: f.default for f in dataclasses.fields(thing)}
+        stated = fields(stub)
+        assert list(stated) == list(given)
+        for field, value in stated.items():
+            assert value is inspect.Parameter.empty or value == given[field], field
+        offered = {key for key in vars(thing) if not key.startswith("_")} - set(given)
+        assert set(functions(stub)) == offered
+    elif hasattr(thing, "_fields"):
+        assert tuple(fields(stub)) == thing._fields
+    else:
+        documented = set(functions(stub)) | set(fields(stub))
+        taken = {"__init__"} if name not in ("Foliot", "World") else set()
+        attributes = {"app"} if name == "World" else set()
+        assert documented == public_names(name, thing) - taken | attributes
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_parameter_and_default_of_a_method_is_in_the_stub(name: str) -> None:
+    stub = stubs()[name]
+    assert isinstance(stub, ast.ClassDef)
+    for method, node in functions(stub).items():
+        real = inspect.getattr_static(PUBLIC[name], method)
+        is_property = any(isinstance(d, ast.Name) and d.id == "property" for d in node.decorator_list)
+        assert is_property == isinstance(real, property), method
+        assert isinstance(node, ast.AsyncFunctionDef) == inspect.iscoroutinefunction(real), method
+        if not is_property:
+            assert shape_of_stub(node) == shape(real), method
+
+
+def test_every_parameter_and_default_of_a_function_is_in_the_stub() -> None:
+    for name, node in stubs().items():
+        if isinstance(node, ast.FunctionDef):
+            assert shape_of_stub(node) == shape(PUBLIC[name])
+
+
+def test_every_promise_is_made_in_one_line() -> None:
+    for stub in stubs().values():
+        nodes = [stub, *(functions(stub).values() if isinstance(stub, ast.ClassDef) else ())]
+        for node in nodes:
+            assert isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            promise = ast.get_docstring(node)
+            assert promise is None or "\n" not in promise
+            assert promise is not None or isinstance(node, ast.ClassDef), node.name
+
+
+def test_the_options_of_create_are_those_in_the_table() -> None:
+    text = (REFERENCE / "python.md").read_text()
+    rows = "\n".join(re.findall(r"^\| (?:what|when|how) \|.*$", text, re.MULTILINE))
+    shown = set(re.findall(r"`([a-z_]+)`", rows))
+    assert shown == {*configuration.OTHER_OPTIONS, *configuration.SPEC_OPTIONS, *configuration.POLICY_OPTIONS}
+
+
+def rows_of(page: str, heading: str) -> list[list[str]]:
+    """The cells of the table below a heading, without its head."""
+    section = re.split(rf"^## {re.escape(heading)}\n", (REFERENCE / page).read_text(), flags=re.MULTILINE)[1]
+    section = re.split(r"^## ", section, flags=re.MULTILINE)[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def words(cells: Iterable[str]) -> list[str]:
+    return [word for cell in cells for word in re.findall(r"`([a-z_]+)`", cell)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind"),
+    [
+        ("Statuses", runs.Status),
+        ("Kinds", runs.Kind),
+        ("Holds", runs.Hold),
+        ("Reasons", runs.Reason),
+        ("Verdicts", ledger.Verdict),
+        ("Reasons that only an explanation gives", ledger.Absence),
+        ("Standings", schedule.Standing),
+        ("Which slots a backfill takes, and in which order", (*Which, *Direction)),
+    ],
+)
+def test_a_table_of_words_is_the_list_in_the_code(heading: str, kind: type[StrEnum]) -> None:
+    shown = words(row[0] for row in rows_of("reasons.md", heading))
+    assert sorted(shown) == sorted(map(str, kind))
+
+
+def test_the_reasons_that_are_given_today_are_those_that_the_code_gives() -> None:
+    """A reason that no line of the product gives is marked as kept for later."""
+    told = ("domain/runs.py", "domain/ledger.py", "domain/policies.py")
+    paths = [path for path in (ROOT / "src").rglob("*.py") if "stores" not in path.parts]
+    source = "".join(path.read_text() for path in paths if not str(path).endswith(told))
+    given = {reason for reason in runs.Reason if f"Reason.{reason.name}" in source}
+    later = {
+        word for row in rows_of("reasons.md", "Reasons") for word in words(row[:1]) if row[1].startswith("not yet")
+    }
+    explain_only = {runs.Reason.OUT_OF_WINDOW}
+    assert given | explain_only == set(runs.Reason) - {runs.Reason(word) for word in later}
+
+
+def test_the_policies_are_those_in_the_table() -> None:
+    rows = rows_of("policies.md", "All of them")
+    assert words(row[0] for row in rows) == [*configuration.POLICY_OPTIONS]
+    defaults = policies.Policies()
+    stored = {"catchup_window": "window", "catchup_cap": "cap"}
+    for option, _, default, *_ in rows:
+        (name,) = words([option])
+        value = getattr(defaults, stored.get(name, name))
+        assert said(value) == default, name
+
+
+def said(value: object) -> str:
+    """A default as the table shows it."""
+    if value is None:
+        return "none"
+    if isinstance(value, StrEnum):
+        return f"`{value}`"
+    if isinstance(value, bool):
+        return f"`{value}`"
+    assert isinstance(value, int)
+    return f"{value // 1_000_000} s" if value >= 1_000_000 else f"{value:,}"
+
+
+def test_the_fields_of_a_retry_are_those_in_the_table() -> None:
+    rows = rows_of("policies.md", "Retry")
+    assert words(row[0] for row in rows) == [field.name for field in dataclasses.fields(policies.Retry)]
+    (reasons,) = [row for row in rows if words([row[0]]) == ["reasons"]]
+    assert sorted(words([reasons[2]])) == sorted(policies.RETRYABLE)
+    failures = next(
+        line for line in (REFERENCE / "policies.md").read_text().splitlines() if line.startswith("Reasons:")
+    )
+    assert sorted(words([failures])) == sorted(policies.FAILURES)
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind", "aliases"),
+    [
+        ("Overlap", policies.Overlap, policies.OVERLAP_ALIASES),
+        ("Catch-up", policies.CatchUp, policies.CATCH_UP_ALIASES),
+    ],
+)
+def test_options_and_aliases_are_those_in_the_table(
+    heading: str, kind: type[StrEnum], aliases: dict[str, StrEnum]
+) -> None:
+    rows = rows_of("policies.md", heading)
+    assert words(row[0] for row in rows) == list(map(str, kind))
+    shown = {alias: words([row[0]])[0] for row in rows for alias in re.findall(r"`(\w+)`", row[1])}
+    assert shown == {alias: str(option) for alias, option in aliases.items()}
+
+
+def test_the_exit_codes_are_those_in_the_table() -> None:
+    shown = {int(row[0]): row[1].strip("`") for row in rows_of("cli.md", "Exit codes")}
+    assert {code: kind for code, kind in shown.items() if code > 1} == {
+        code: kind.__name__ for kind, code in cli._EXIT_CODES.items()
+    }
+
+
+def test_every_name_on_the_way_of_a_firing_is_in_the_code() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    way = text[text.index("## How one firing travels") : text.index("## Tables, and why")]
+    source = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    names = {name for names in re.findall(r"`([A-Za-z_][\w.]*)`", way) for name in names.split(".")}
+    assert len(names) > 40
+    assert {name for name in names if not re.search(rf"\b{name}\b", source)} <= {"digest"}
+
+
+def test_every_table_is_in_the_tour() -> None:
+    shown = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
+    assert set(metadata.tables) <= set(shown)
+
+
+def test_every_counter_is_in_the_docs() -> None:
+    section = (ROOT / "docs" / "operations.md").read_text().split("## Counters")[1]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    assert sorted(words(row.split(" | ")[0] for row in rows)) == sorted(vars(Counters()))
