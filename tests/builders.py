@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from foliot import Calendar, Interval, Spec
 from foliot.domain.admission import Applicant
@@ -255,3 +255,116 @@ def what_is_known(**changes: Any) -> Known:
         "gap": None,
     }
     return Known(**facts | changes)
+
+
+class NewSchedule(NamedTuple):
+    """A schedule as the store takes it."""
+
+    ref: int
+    id: str
+    name: str
+    app: str | None
+    target: int
+    spec: str
+    policies: str
+    input: str | None
+    labels: str
+    memo: str | None
+    version: int
+    created_at: int
+    updated_at: int
+    spec_since: int
+
+
+class NewCursor(NamedTuple):
+    """Its cursor, likewise."""
+
+    ref: int
+    version: int
+    target: int
+    swept_to: int
+    wake_at: int | None
+    remaining: int | None
+
+
+class NewRun(NamedTuple):
+    """A run as `record` takes it."""
+
+    ref: int
+    schedule_ref: int
+    nominal_at: int
+    due_at: int
+    kind: str
+    backfill: int
+    attempt: int
+    status: str
+    reason: str | None
+    hold: str | None
+    occupies: int
+    overlap: str | None
+    ready_for: int | None
+    ready_at: int | None
+    retry_of: int | None
+    version: int
+    created_at: int
+    ended_at: int | None
+    input: str | None
+
+
+class StartedRun(NamedTuple):
+    """A run as `start_new` takes it."""
+
+    ref: int
+    schedule_ref: int
+    nominal_at: int
+    due_at: int
+    kind: str
+    backfill: int
+    occupies: int
+    worker: int
+    version: int
+    created_at: int
+    started_at: int
+
+
+def a_new_schedule(ref: int, target: int, schedule_id: str = "digest", **changes: Any) -> NewSchedule:
+    """One whose texts the store does not look into."""
+    plain = NewSchedule(ref, schedule_id, schedule_id, None, target, "{}", "{}", None, "{}", None, 1, NOON, NOON, NOON)
+    return plain._replace(**changes)
+
+
+def a_new_cursor(ref: int, target: int, **changes: Any) -> NewCursor:
+    """Swept up to noon, with nothing to come."""
+    return NewCursor(ref, 1, target, NOON, None, None)._replace(**changes)
+
+
+def a_new_run(ref: int, schedule_ref: int, nominal_at: int = NOON, **changes: Any) -> NewRun:
+    """A first attempt at a slot, pending, for which nothing is decided yet."""
+    plain = NewRun(
+        ref,
+        schedule_ref,
+        nominal_at,
+        nominal_at,
+        Kind.SLOT,
+        0,
+        1,
+        Status.PENDING,
+        None,
+        None,
+        0,
+        None,
+        None,
+        None,
+        None,
+        1,
+        NOON,
+        None,
+        None,
+    )
+    return plain._replace(**changes)
+
+
+def a_started_run(ref: int, schedule_ref: int, nominal_at: int = NOON, worker: int = 1, **changes: Any) -> StartedRun:
+    """A slot that a worker runs since noon."""
+    plain = StartedRun(ref, schedule_ref, nominal_at, nominal_at, Kind.SLOT, 0, 1, worker, 1, NOON, NOON)
+    return plain._replace(**changes)

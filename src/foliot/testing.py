@@ -73,13 +73,13 @@ class World:
     def __init__(self, app: Foliot, start: datetime | str, database: str, workers: int) -> None:
         self.app = app
         self._selector = _Selector()
-        self._loop = _Loop(self._selector)
-        self._selector.reached = self._loop.stop
         self._clock = _Clock(instant_of(start, "start"), self._selector)
         app.executor.run_inline()
         self._parts = Parts(database, app.executor, self._clock)
         if workers > 1 and self._parts.database.is_local:
             raise Invalid("several workers need PostgreSQL: give its URL as database, or be content with one")
+        self._loop = _Loop(self._selector)
+        self._selector.reached = self._loop.stop
         self._working: dict[int, tuple[Engine, asyncio.Task[None]]] = {}
         self._numbers = range(workers)
         self._elapsed = timedelta()
@@ -164,7 +164,9 @@ class World:
 
     def _begin(self, worker: int) -> None:
         self.app.declare()
-        settings = replace(self.app.settings, inline=True, look=_NEVER, clock_check=_NEVER)
+        # Workers do not hear of each other here: where there are several, each looks as often as it does in earnest.
+        look = _NEVER if len(self._numbers) == 1 else self.app.settings.look
+        settings = replace(self.app.settings, inline=True, look=look, clock_check=_NEVER)
         engine = self._parts.engine(f"virtual {worker}", settings)
         self._working[worker] = (engine, self._loop.create_task(engine.run()))
 

@@ -14,6 +14,7 @@ from foliot.domain.spec import Spec
 
 _LONGEST_ID = 100
 _LONGEST_JSON = 1_000_000
+_LONGEST_TEXT = 1000
 _TARGET = re.compile(r"[a-z][a-z0-9_]*:[^\s#~?]{1,200}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,62}", re.ASCII)
 
@@ -68,8 +69,8 @@ class State(NamedTuple):
 
 def slug_of(name: str) -> str:
     """The id of a schedule of that name: small letters, digits, `-`, `_`, `.`; Invalid when nothing is left."""
-    if not isinstance(name, str) or not name.strip():
-        raise Invalid(f"a schedule takes a name such as 'digest', got {name!r}")
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise Invalid(f"a schedule takes a printable name such as 'digest', got {name!r}")
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9_.]+", "-", plain).strip("-.")
     if not slug or len(slug) > _LONGEST_ID:
@@ -79,9 +80,18 @@ def slug_of(name: str) -> str:
     return slug
 
 
+def text_of(name: str, text: str | None) -> str | None:
+    """A text that people wrote; Invalid when it is too long, or has signs that cannot be written down everywhere."""
+    if text is None:
+        return None
+    if not isinstance(text, str) or len(text) > _LONGEST_TEXT or not "".join(text.split()).isprintable():
+        raise Invalid(f"{name} takes printable text of at most {_LONGEST_TEXT:,} characters, got {str(text)[:100]!r}")
+    return text
+
+
 def target_of(text: str) -> str:
     """A target as it is stored; Invalid unless it is `provider:name`."""
-    if not isinstance(text, str) or not _TARGET.fullmatch(text):
+    if not isinstance(text, str) or not _TARGET.fullmatch(text) or not text.isprintable():
         raise Invalid(f"a target is provider:name, such as 'python:digest', got {str(text)[:100]!r}")
     return text
 
@@ -95,8 +105,8 @@ def labels_of(labels: Mapping[str, str] | None) -> dict[str, str]:
     for name, value in labels.items():
         if not isinstance(name, str) or not _LABEL.fullmatch(name):
             raise Invalid(f"a label's name takes 1 to 63 of A-Z a-z 0-9 _ . / -, got {name!r}")
-        if not isinstance(value, str) or len(value) > 200:
-            raise Invalid(f"label {name!r} takes text of at most 200 characters, got {value!r}")
+        if not isinstance(value, str) or len(value) > 200 or not value.isprintable():
+            raise Invalid(f"label {name!r} takes printable text of at most 200 characters, got {value!r}")
     return dict(sorted(labels.items()))
 
 

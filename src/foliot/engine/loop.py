@@ -26,6 +26,7 @@ log = logging.getLogger("foliot.engine")
 
 _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
+_NEWEST_SHARE = 8
 _SHORTEST_WAIT = 1e-6
 _OVERDUE = 1 * MICROSECONDS
 """Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""
@@ -102,7 +103,6 @@ class Engine:
         self._poked = asyncio.Event()
         self._hands = Hands(gate, clock, self._poked.set)
         self._targets: dict[str, int] = {}
-        self._names: dict[int, str] = {}
         self._batch = self.settings.smallest_batch
         self._is_full = False
         self._recall_wanted = False
@@ -112,10 +112,9 @@ class Engine:
         """How far the database's clock is ahead of this machine's."""
         self._next_at: int | None = 0
         self._looked_at = 0.0
-        self._renewed_at = 0.0
+        self._compared_at = 0.0
         self._pruned_at = 0
         self._prune_after = 0
-        self._expiry_at: int | None = None
         self._failures = 0
         self._thread: ThreadPoolExecutor | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -149,7 +148,10 @@ class Engine:
 
     def stop(self) -> None:
         """Start nothing new, and end when the runs in hand have ended or the grace is over. Safe from any thread."""
-        if self._loop is not None and not self._loop.is_closed():
+        if self._loop is None:
+            # It has not begun yet: it will end as soon as it does.
+            self._stopping = True
+        elif not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stop)
 
     def _stop(self) -> None:
@@ -200,7 +202,7 @@ class Engine:
     def _heartbeat_due(self) -> bool:
         if not len(self._hands):
             return False
-        return (self.clock.steady() - self._renewed_at) * MICROSECONDS >= self.settings.heartbeat
+        return (self.clock.steady() - self._compared_at) * MICROSECONDS >= self.settings.heartbeat
 
     def _now(self) -> int:
         return self.clock.now() + self._offset
@@ -263,7 +265,6 @@ class Engine:
             except Unavailable as error:
                 await self._survive(error)
                 return False
-            self._names = {ref: name for name, ref in self._targets.items()}
         return True
 
     def _work(self, tx: Transaction, situation: Situation) -> Turn:
@@ -315,9 +316,12 @@ class Engine:
         is_full = False
         for first in earliest:
             room = entries.crew.room_for(first.target)
+            has_due = first.wake_at is not None and first.wake_at <= tx.now
             if first.ready_at is not None and first.ready_at <= tx.now and room:
-                is_full |= take_up(tx, entries, self._known, first.target, min(situation.batch, room))
-            if first.wake_at is not None and first.wake_at <= tx.now:
+                # A share is left to slots that just came due, lest a storm of those that wait buries them.
+                most = room - room // _NEWEST_SHARE if has_due else room
+                is_full |= take_up(tx, entries, self._known, first.target, min(situation.batch, most))
+            if has_due:
                 until = tx.now if entries.crew.room_for(first.target) else tx.now - _OVERDUE
                 is_full |= sweep(tx, entries, self._known, first.target, situation.batch, until)
             has_room = entries.crew.room_for(first.target) > 0
@@ -356,8 +360,8 @@ class Engine:
         steady = self.clock.steady()
         self._looked_at = steady
         self._offset = 0 if self.database.is_local else turn.offset
-        if turn.leased_until != self._leased_until:
-            self._renewed_at = steady
+        if situation.held is not None or not situation.in_hand:
+            self._compared_at = steady
         self._leased_until = turn.leased_until
         self._failures = 0
         self._is_full = turn.is_full
@@ -416,7 +420,7 @@ class Engine:
         if self._next_at is not None:
             waits += [self._next_at - self._now(), self.settings.clock_check]
         if len(self._hands):
-            waits.append(self.settings.heartbeat - (steady - self._renewed_at) * MICROSECONDS)
+            waits.append(self.settings.heartbeat - (steady - self._compared_at) * MICROSECONDS)
         deadline = self._hands.next_deadline()
         if deadline is not None:
             waits.append((deadline - steady) * MICROSECONDS)

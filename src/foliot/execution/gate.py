@@ -51,7 +51,7 @@ class LocalGate:
         except Cancelled as stopped:
             by_user = control.order is Order.CANCEL_BY_USER
             reason = Reason.CANCELLED_BY_USER if by_user else Reason.CANCELLED_BY_POLICY
-            return Outcome(Status.CANCELLED, reason, error=str(stopped))
+            return Outcome(Status.CANCELLED, reason, error=_writable(str(stopped)))
         except asyncio.CancelledError:
             raise
         except (Exception, SystemExit) as error:
@@ -79,4 +79,9 @@ def _failure(error: BaseException) -> Outcome:
             reason = Reason.INTERNAL
     said = f"{type(error).__name__}: {error}"
     trace = "".join(traceback.format_tb(error.__traceback__)[2:])
-    return Outcome(Status.ERROR, reason, error=f"{said}\n{trace}".strip()[:_LONGEST_ERROR])
+    return Outcome(Status.ERROR, reason, error=_writable(f"{said}\n{trace}".strip())[:_LONGEST_ERROR])
+
+
+def _writable(text: str) -> str:
+    """What any database takes: an error may quote the undecodable name of a file."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

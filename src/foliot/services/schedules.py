@@ -15,7 +15,7 @@ from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
 from foliot.domain.policies import overlap_of, read_policies
 from foliot.domain.runs import Hold, Kind, Reason, Status
-from foliot.domain.schedule import json_text, slug_of
+from foliot.domain.schedule import json_text, slug_of, text_of
 from foliot.domain.slots import Slot, SlotKey, run_id
 from foliot.domain.spec import Spec
 from foliot.ports import RunRow, ScheduleFilter, ScheduleRow, Transaction
@@ -148,6 +148,7 @@ class ScheduleVerbs:
     def pause(self, name: str, note: str | None = None, *, until: Moment | None = None, by: str = "user") -> Schedule:
         """Start nothing of its own until it is resumed, or until that moment."""
         until_at = None if until is None else instant_of(until, "until")
+        note = text_of("note", note)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
             found = find(tx, name)

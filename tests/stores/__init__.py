@@ -1,0 +1,1 @@
+"""The stores on real databases: what every method of a transaction promises, on SQLite and on PostgreSQL."""

@@ -1,0 +1,247 @@
+"""Hot statements: each finds its rows by the index made for it, however long the ledger has become.
+
+The statements are overheard while the real methods run, and their plans asked for with the values that they had.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, NamedTuple
+
+import pytest
+from sqlalchemy import Engine, event
+
+from foliot.domain.backfill import Direction, Which
+from foliot.domain.runs import Hold, Kind, Order, Status
+from foliot.domain.settlement import Outcome
+from foliot.ports import Finish, RunFilter
+from foliot.stores.transaction import SqlTransaction
+from tests.builders import HOUR, MINUTE, NOON, a_new_cursor, a_new_run, a_new_schedule, a_started_run
+from tests.databases import KINDS, PostgresqlServer
+from tests.stores.stage import Stage
+
+SCHEDULES = 20_000
+RUNS = 20_000
+TARGETS = 10
+WORKERS = 2_000
+
+
+class Overheard(NamedTuple):
+    text: str
+    values: Any
+
+
+class Plan(NamedTuple):
+    indexes: set[str]
+    scanned: set[str]
+    """Tables that are read from end to end."""
+    text: str
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def ledger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Many schedules and a long past, of which little is open."""
+    if request.param == "postgresql":
+        server: PostgresqlServer = request.getfixturevalue("postgresql_server")
+        stage = Stage(server.new_database())
+    else:
+        stage = Stage(f"sqlite:///{tmp_path_factory.mktemp('plans') / 'foliot.db'}")
+    stage.write(fill)
+    if request.param == "postgresql":
+        stage.write(lambda tx: tx._do("ANALYZE"))
+    yield stage
+    stage.close()
+
+
+def fill(tx: SqlTransaction) -> None:
+    targets = list(tx.target_refs(f"python:{number}" for number in range(TARGETS)).values())
+    refs = list(tx.new_schedule_refs(SCHEDULES))
+    of = {ref: targets[ref % TARGETS] for ref in refs}
+    tx.insert_schedules(
+        [a_new_schedule(ref, of[ref], f"s{ref}") for ref in refs],
+        [a_new_cursor(ref, of[ref], wake_at=NOON + ref * MINUTE if ref % 3 else None) for ref in refs],
+    )
+    # A thousand schedules have a past of twenty runs each; one in fifty of the runs is open.
+    tx.record(
+        [
+            a_new_run(ref, refs[ref % 1000], NOON + ref * MINUTE, created_at=NOON + ref, **_open_or_over(ref, targets))
+            for ref in range(1, RUNS + 1)
+        ]
+    )
+    tx.start_new(
+        [
+            a_started_run(RUNS + ref, refs[ref % 1000], NOON - ref * MINUTE, worker=ref % 50)
+            for ref in range(1, RUNS // 50)
+        ]
+    )
+    for number in range(WORKERS):
+        backfill = {"first": 1, "last": 2, "which": Which.ALL, "direction": Direction.OLDEST_FIRST, "concurrency": 1}
+        wake_at = NOON + number if number % 10 == 0 else None
+        tx.insert_backfill(
+            schedule_ref=refs[number], target=targets[0], done_to=0, wake_at=wake_at, created_at=NOON, **backfill
+        )
+        worker = tx.register(f"worker {number}")
+        if number % 100 == 0:
+            tx.renew(worker, NOON - HOUR + number * MINUTE)
+
+
+def _open_or_over(ref: int, targets: list[int]) -> dict[str, Any]:
+    if ref % 50:
+        return {"status": Status.SUCCESS, "ended_at": NOON}
+    if ref % 100:
+        return {"hold": Hold.OVERLAP}
+    return {"ready_for": targets[ref // 100 % TARGETS], "ready_at": NOON + ref}
+
+
+def overheard(stage: Stage, act: Callable[[SqlTransaction], object]) -> list[Overheard]:
+    """What the method says to the database; whatever it does is undone."""
+    heard: list[Overheard] = []
+
+    def listen(_: object, __: object, text: str, values: Any, ___: object, many: bool) -> None:
+        heard.append(Overheard(text, values[0] if many else values))
+
+    def do_and_undo(tx: SqlTransaction) -> None:
+        with listening(listen):
+            act(tx)
+        raise _UndoneError
+
+    with pytest.raises(_UndoneError):
+        stage.write(do_and_undo)
+    return heard
+
+
+class _UndoneError(Exception):
+    pass
+
+
+@contextmanager
+def listening(listen: Callable[..., None]) -> Iterator[None]:
+    event.listen(Engine, "before_cursor_execute", listen)
+    try:
+        yield
+    finally:
+        event.remove(Engine, "before_cursor_execute", listen)
+
+
+def plan_on_sqlite(stage: Stage, statement: Overheard) -> Plan:
+    explained = stage.write(
+        lambda tx: tx.cx.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement.text}", statement.values).all()
+    )
+    lines = [str(row[3]) for row in explained]
+    found = {match[1] for line in lines if (match := re.search(r"USING (?:COVERING )?INDEX (\w+)", line))}
+    keyed = {
+        f"{match[1]} by key" for line in lines if (match := re.search(r"SEARCH (\w+) USING INTEGER PRIMARY", line))
+    }
+    scanned = {match[1] for line in lines if (match := re.match(r"SCAN (\w+)", line))}
+    # The only unnamed index of these tables is that of the slots.
+    named = {"runs_slot" if index == "sqlite_autoindex_runs_1" else index for index in found}
+    return Plan(named | keyed, {"runs" if table == "r" else table for table in scanned}, "\n".join(lines))
+
+
+def plan_on_postgresql(stage: Stage, statement: Overheard, how: str) -> Plan:
+    """`how` is empty for the plan with these values, or GENERIC_PLAN for the one kept for a prepared statement."""
+    if how:
+        numbers = count(1)
+        text = re.sub(r"%\(\w+\)s|%s", lambda _: f"${next(numbers)}", statement.text)
+        explained = stage.write(lambda tx: _all_rows(tx, f"EXPLAIN (FORMAT JSON, {how}) {text}", None))
+    else:
+        explained = stage.write(lambda tx: _all_rows(tx, f"EXPLAIN (FORMAT JSON) {statement.text}", statement.values))
+    (whole,) = explained[0][0]
+    nodes = list(_nodes(whole["Plan"]))
+    indexes = {_index(node["Index Name"]) for node in nodes if "Index Name" in node}
+    scanned = {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
+    return Plan(indexes, scanned, json.dumps(whole, indent=1))
+
+
+def _all_rows(tx: SqlTransaction, text: str, values: Any) -> Sequence[Any]:
+    # By the driver itself: without values it leaves the signs in the text alone.
+    cursor = tx.cx.connection.cursor()
+    cursor.execute(text, values)
+    return cursor.fetchall()
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from _nodes(part)
+
+
+def _index(name: str) -> str:
+    return f"{name.removesuffix('_pkey')} by key" if name.endswith("_pkey") else name
+
+
+TARGET, SCHEDULE, WORKER, RUN = 3, 60, 7, 50
+
+HOT: list[tuple[str, Callable[[SqlTransaction], object], set[str]]] = [
+    ("earliest", lambda tx: tx.earliest([TARGET, 4]), {"cursors_wake", "runs_ready", "backfills_wake"}),
+    ("due", lambda tx: tx.due(TARGET, NOON + 900 * MINUTE, 100), {"cursors_wake"}),
+    ("due_newest", lambda tx: tx.due_newest(TARGET, NOON + 900 * MINUTE, 100), {"cursors_wake"}),
+    ("states", lambda tx: tx.states([1, 2, 3]), {"cursors by key"}),
+    ("states_free", lambda tx: tx.states_free([1, 2, 3]), {"cursors by key"}),
+    ("states_seen", lambda tx: tx.states_seen([1, 2, 3]), {"cursors by key"}),
+    ("move", lambda tx: tx.move(tx.states_seen([1, 2, 3])), {"cursors by key"}),
+    ("keep", lambda tx: tx.keep(tx.states_seen([1, 2, 3])), {"cursors by key"}),
+    ("set_version", lambda tx: tx.set_version(SCHEDULE, 2, TARGET), {"cursors by key"}),
+    ("ready", lambda tx: tx.ready(TARGET, NOON + HOUR, 100), {"runs_ready"}),
+    ("waiting", lambda tx: tx.waiting(SCHEDULE, 100), {"runs_open"}),
+    ("occupants", lambda tx: tx.occupants(SCHEDULE), {"runs_open"}),
+    ("open_runs", lambda tx: tx.open_runs(SCHEDULE), {"runs_open"}),
+    ("running_counts", lambda tx: tx.running_counts([SCHEDULE, SCHEDULE + 1]), {"runs_open"}),
+    ("wake_retries", lambda tx: tx.wake_retries(SCHEDULE, TARGET), {"runs_open"}),
+    ("leased", lambda tx: tx.leased(WORKER), {"runs_leased"}),
+    ("leased_runs", lambda tx: tx.leased_runs(WORKER, 500), {"runs_leased"}),
+    ("start", lambda tx: tx.start([(1, 1, 1, NOON, RUN)]), {"runs by key"}),
+    ("make_ready", lambda tx: tx.make_ready([(1, NOON, 1, RUN)]), {"runs by key"}),
+    ("hold", lambda tx: tx.hold([(Hold.OVERLAP, RUN)]), {"runs by key"}),
+    ("end", lambda tx: tx.end([(Status.CANCELLED, "terminated", NOON, RUN)]), {"runs by key"}),
+    ("finish", lambda tx: tx.finish([Finish(RUN, 1, Outcome(Status.SUCCESS), NOON)]), {"runs by key"}),
+    ("lose", lambda tx: tx.lose([(1, TARGET, NOON, RUN)]), {"runs by key"}),
+    ("note_progress", lambda tx: tx.note_progress([("1", RUN, 1)]), {"runs by key"}),
+    ("standing", lambda tx: tx.standing([RUN, RUN + 1]), {"runs by key"}),
+    ("endings", lambda tx: tx.endings([RUN, RUN + 1]), {"runs by key"}),
+    ("tell", lambda tx: tx.tell([RUN], Order.CANCEL_BY_USER), {"runs by key"}),
+    ("park", lambda tx: tx.park(RUN), {"runs by key"}),
+    ("remove", lambda tx: tx.remove([RUN]), {"runs by key"}),
+    ("marked", lambda tx: tx.marked(SCHEDULE, NOON), {"runs_slot"}),
+    ("last_manual", lambda tx: tx.last_manual(SCHEDULE, NOON), {"runs_slot"}),
+    ("run_at", lambda tx: tx.run_at(SCHEDULE, NOON, Kind.SLOT, 0, 1), {"runs_slot"}),
+    ("runs_at", lambda tx: tx.runs_at(SCHEDULE, NOON), {"runs_slot"}),
+    ("attempted", lambda tx: tx.attempted(SCHEDULE, NOON, NOON + HOUR), {"runs_slot"}),
+    ("newest_runs_from", lambda tx: tx.newest_runs_from(SCHEDULE, 10), {"runs_slot"}),
+    ("prunable", lambda tx: tx.prunable(RUN, NOON + RUNS // 2, 100), {"runs by key"}),
+    ("list_runs of one", lambda tx: tx.list_runs(RunFilter(schedule_ref=SCHEDULE)), {"runs_slot"}),
+    ("due_backfills", lambda tx: tx.due_backfills(1, NOON + HOUR, 100), {"backfills_wake"}),
+    ("expired", lambda tx: tx.expired(WORKER), {"workers_lease"}),
+    ("next_expiry", lambda tx: tx.next_expiry(WORKER), {"workers_lease"}),
+    ("renew", lambda tx: tx.renew(WORKER, NOON), {"workers by key"}),
+]
+LARGE = {"runs", "cursors", "workers", "schedules", "backfills"}
+
+
+@pytest.mark.parametrize(("method", "act", "intended"), HOT, ids=[method for method, _, _ in HOT])
+def test_a_hot_statement_uses_the_index_made_for_it_and_reads_no_table_whole(
+    ledger: Stage, method: str, act: Callable[[SqlTransaction], object], intended: set[str]
+) -> None:
+    statement = overheard(ledger, act)[-1]
+
+    plans = (
+        [plan_on_sqlite(ledger, statement)]
+        if ledger.database.is_local
+        else [plan_on_postgresql(ledger, statement, how) for how in ("", "GENERIC_PLAN")]
+    )
+
+    for plan in plans:
+        assert plan.scanned.isdisjoint(LARGE), plan.text
+        assert plan.indexes >= intended, plan.text
+
+
+@pytest.mark.parametrize("method", ["due", "due_newest", "ready"])
+def test_what_is_due_comes_from_the_index_in_order_and_is_not_sorted_on_sqlite(
+    shared_sqlite: Stage, method: str
+) -> None:
+    act = next(act for name, act, _ in HOT if name == method)
+    (statement,) = overheard(shared_sqlite, act)
+
+    assert "TEMP B-TREE" not in plan_on_sqlite(shared_sqlite, statement).text

@@ -1,0 +1,207 @@
+"""Schedules: found, listed and changed as their owners see them; ids and targets are given once."""
+
+import json
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+from foliot.domain.errors import Unavailable
+from foliot.ports import ScheduleFilter, ScheduleRow
+from foliot.stores.transaction import SqlTransaction
+from tests.builders import NOON, a_new_cursor, a_new_schedule
+from tests.stores.stage import Stage
+from tests.stores.waiting import until_somebody_waits
+
+
+def test_a_target_keeps_its_number_and_a_new_one_gets_its_own(stage: Stage) -> None:
+    known = stage.target("python:known")
+
+    found = stage.write(lambda tx: tx.target_refs(["python:new", "python:known", "python:new"]))
+
+    assert found["python:known"] == known
+    assert found["python:new"] not in (known, None)
+    assert stage.write(lambda tx: tx.target_refs(["python:known", "python:new"])) == found
+    assert stage.write(lambda tx: tx.target_refs([])) == {}
+
+
+def test_two_transactions_that_name_a_new_target_at_once_give_it_one_number(postgresql: Stage) -> None:
+    with ThreadPoolExecutor() as threads:
+        answers: list[Future[dict[str, int]]] = []
+        tries = []
+
+        def second(tx: SqlTransaction) -> dict[str, int]:
+            tries.append(tx)
+            return tx.target_refs(["python:b", "python:a"])
+
+        def first(tx: SqlTransaction) -> dict[str, int]:
+            found = tx.target_refs(["python:a", "python:b"])
+            answers.append(threads.submit(postgresql.write, second))
+            until_somebody_waits(postgresql.url)
+            return found
+
+        mine = postgresql.write(first)
+
+        assert answers[0].result(timeout=20) == mine
+        assert len(tries) == 1
+
+
+def test_a_new_schedule_is_what_was_given(stage: Stage) -> None:
+    target = stage.target("python:digest")
+    (ref,) = stage.write(lambda tx: tx.new_schedule_refs(1))
+    given = a_new_schedule(
+        ref,
+        target,
+        "digest",
+        name="The Digest",
+        app="mail",
+        spec='{"s":1}',
+        policies='{"p":1}',
+        input='{"i":1}',
+        labels='{"team":"mail"}',
+        memo='"m"',
+        version=2,
+        created_at=NOON,
+        updated_at=NOON + 1,
+        spec_since=NOON + 2,
+    )
+
+    stage.write(lambda tx: tx.insert_schedules([given], [a_new_cursor(ref, target, wake_at=NOON + 3, remaining=4)]))
+
+    row = stage.read(lambda tx: tx.schedule("digest"))
+    assert row == ScheduleRow(
+        **given._asdict(),
+        target_name="python:digest",
+        deleted_at=None,
+        pause_note=None,
+        paused_by=None,
+        pruned_before=0,
+    )
+    assert (stage.state(ref).wake_at, stage.state(ref).remaining) == (NOON + 3, 4)
+
+
+def test_new_keys_are_as_many_as_asked_for_and_nobody_s(stage: Stage) -> None:
+    taken = stage.schedule()
+
+    refs = stage.write(lambda tx: list(tx.new_schedule_refs(5)))
+
+    assert len(set(refs)) == 5
+    assert taken not in refs
+    assert stage.write(lambda tx: list(tx.new_schedule_refs(0))) == []
+
+
+def test_many_schedules_are_inserted_at_once(stage: Stage) -> None:
+    target = stage.target()
+
+    def act(tx: SqlTransaction) -> list[int]:
+        refs = list(tx.new_schedule_refs(500))
+        tx.insert_schedules(
+            [a_new_schedule(ref, target, f"s{ref}") for ref in refs], [a_new_cursor(ref, target) for ref in refs]
+        )
+        return refs
+
+    refs = stage.write(act)
+
+    assert [row.ref for row in stage.read(lambda tx: tx.configurations(refs))] != []
+    assert {row.id for row in stage.read(lambda tx: tx.configurations(refs))} == {f"s{ref}" for ref in refs}
+
+
+def test_an_id_is_given_once(stage: Stage) -> None:
+    stage.schedule("digest")
+
+    with pytest.raises((IntegrityError, Unavailable)):
+        stage.schedule("digest", "python:other")
+
+    assert len(stage.read(lambda tx: tx.list_schedules(ScheduleFilter()))) == 1
+
+
+def test_whoever_comes_second_with_an_id_looks_again_and_finds_it(postgresql: Stage) -> None:
+    target = postgresql.target()
+    seen = []
+
+    def create(tx: SqlTransaction) -> None:
+        seen.append(tx.schedule("digest") is not None)
+        if not seen[-1]:
+            postgresql.schedule("digest", name="the first")
+            (ref,) = tx.new_schedule_refs(1)
+            tx.insert_schedules([a_new_schedule(ref, target, name="the second")], [a_new_cursor(ref, target)])
+
+    postgresql.write(create)
+
+    assert seen == [False, True]
+    assert [row.name for row in postgresql.read(lambda tx: tx.schedules(["digest"]))] == ["the first"]
+
+
+def test_schedules_are_found_by_id_and_by_key_the_deleted_too(stage: Stage) -> None:
+    living, deleted = stage.schedule("living"), stage.schedule("deleted")
+    stage.write(lambda tx: tx.update_schedule(deleted, deleted_at=NOON))
+
+    assert {row.ref for row in stage.read(lambda tx: tx.schedules(["living", "deleted", "none"]))} == {living, deleted}
+    assert {row.id for row in stage.read(lambda tx: tx.configurations([living, deleted, 404]))} == {"living", "deleted"}
+    assert stage.read(lambda tx: tx.schedule("none")) is None
+    assert stage.read(lambda tx: tx.schedules([])) == []
+    assert stage.read(lambda tx: tx.configurations([])) == []
+
+
+def test_more_ids_may_be_asked_for_than_a_statement_takes_values(stage: Stage) -> None:
+    first, last = stage.schedule("s0"), stage.schedule("s39999")
+
+    found = stage.read(lambda tx: tx.schedules([f"s{number}" for number in range(40_000)]))
+
+    assert {row.ref for row in found} == {first, last}
+
+
+def listed(stage: Stage, wanted: ScheduleFilter) -> list[str]:
+    return [row.id for row, _ in stage.read(lambda tx: tx.list_schedules(wanted))]
+
+
+def test_a_list_has_every_living_schedule_by_id_with_its_state(stage: Stage) -> None:
+    refs = {name: stage.schedule(name, wake_at=NOON) for name in ("b", "a", "gone")}
+    stage.write(lambda tx: tx.update_schedule(refs["gone"], deleted_at=NOON))
+
+    found = stage.read(lambda tx: tx.list_schedules(ScheduleFilter()))
+
+    assert [(row.id, state) for row, state in found] == [(name, stage.state(refs[name])) for name in ("a", "b")]
+    assert sorted(row for row, _ in found) == sorted(stage.read(lambda tx: tx.schedules(["a", "b"])))
+    assert listed(stage, ScheduleFilter(include_deleted=True)) == ["a", "b", "gone"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (ScheduleFilter(app="mail"), ["mail-1", "mail-2"]),
+        (ScheduleFilter(app="none"), []),
+        (ScheduleFilter(target="python:other"), ["plain"]),
+        (ScheduleFilter(labels={"team": "x"}), ["mail-1", "mail-2"]),
+        (ScheduleFilter(labels={"team": "x", "env": "prod"}), ["mail-1"]),
+        (ScheduleFilter(labels={"team": "X"}), []),
+        (ScheduleFilter(labels={"none": "x"}), []),
+        (ScheduleFilter(labels={"a.b/c-d": 'é "quoted" \\ \'%?:'}), ["plain"]),
+        (ScheduleFilter(labels={"a": "x"}), []),
+        (ScheduleFilter(app="mail", after_id="mail-1"), ["mail-2"]),
+        (ScheduleFilter(limit=2), ["mail-1", "mail-2"]),
+        (ScheduleFilter(limit=2, after_id="mail-1"), ["mail-2", "plain"]),
+    ],
+    ids=str,
+)
+def test_a_list_has_the_schedules_that_every_condition_names(
+    stage: Stage, wanted: ScheduleFilter, expected: list[str]
+) -> None:
+    stage.schedule("mail-2", app="mail", labels=json.dumps({"team": "x"}))
+    stage.schedule("mail-1", app="mail", labels=json.dumps({"team": "x", "env": "prod"}))
+    stage.schedule("plain", "python:other", labels=json.dumps({"a.b/c-d": 'é "quoted" \\ \'%?:'}))
+
+    assert listed(stage, wanted) == expected
+
+
+def test_an_update_changes_what_is_named_and_nothing_else(stage: Stage) -> None:
+    ref, other = stage.schedule("digest"), stage.schedule("other")
+    new_target = stage.target("python:new")
+    before = stage.read(lambda tx: tx.configurations([ref]))[0]
+    bystander = stage.read(lambda tx: tx.configurations([other]))
+
+    stage.write(lambda tx: tx.update_schedule(ref, version=2, target=new_target, memo='"x"', pause_note=None))
+
+    (after,) = stage.read(lambda tx: tx.configurations([ref]))
+    assert after == before._replace(version=2, target=new_target, target_name="python:new", memo='"x"')
+    assert stage.read(lambda tx: tx.configurations([other])) == bystander
