@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot import Invalid
-from foliot.domain.schedule import json_text, labels_of, slug_of, target_of
+from foliot.domain.schedule import json_text, labels_of, slug_of, target_of, text_of
 from tests.builders import HOUR, NOON, a_paused_state, a_state
 
 
@@ -82,8 +82,8 @@ class TestLabels:
             ({"-a": "x"}, "a label's name takes"),
             ({"x" * 64: "x"}, "a label's name takes"),
             ({5: "x"}, "a label's name takes"),
-            ({"team": 5}, "label 'team' takes text of at most 200 characters, got 5"),
-            ({"team": "x" * 201}, "label 'team' takes text of at most 200"),
+            ({"team": 5}, "label 'team' takes printable text of at most 200 characters, got 5"),
+            ({"team": "x" * 201}, "label 'team' takes printable text of at most 200"),
         ],
     )
     def test_anything_else_is_refused_by_name(self, labels: Any, message: str) -> None:
@@ -116,3 +116,19 @@ class TestJson:
     def test_a_value_too_long_is_refused_by_name(self) -> None:
         with pytest.raises(Invalid, match="memo takes at most 1,000,000 characters of JSON, got 1,000,002"):
             json_text("memo", "x" * 1_000_000)
+
+
+class TestTexts:
+    @pytest.mark.parametrize("text", ["", "why", "two\nlines", "für später", "日本語"])
+    def test_what_people_write_is_kept(self, text: str) -> None:
+        assert text_of("note", text) == text
+
+    @pytest.mark.parametrize("text", ["\0", "\udcff", "x" * 1001, "bell\a"])
+    def test_what_a_database_cannot_hold_is_refused_by_name(self, text: str) -> None:
+        with pytest.raises(Invalid, match="note takes printable text"):
+            text_of("note", text)
+
+    @pytest.mark.parametrize("text", ["python:\0", "python:\udcff"])
+    def test_a_target_is_printable(self, text: str) -> None:
+        with pytest.raises(Invalid, match="provider:name"):
+            target_of(text)
