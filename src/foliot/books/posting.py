@@ -14,6 +14,7 @@ from foliot.ports import RunRow, Transaction
 SLOTS_A_SWEEP = 1000
 """So many slots of one schedule are admitted in one go at most; the others follow at once."""
 _WAITING_AT_ONCE = 100
+_ALL_THAT_WAIT = 1_000_000
 
 
 def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
@@ -92,7 +93,8 @@ def post_applicants(
     """Judge what wants to start, after those that have waited longer. `rows` are those of applicants that have one."""
     waiting: list[RunRow] = []
     if state.held and _concerns_waiting(schedule, state, applicants):
-        waiting = tx.waiting(state.ref, _WAITING_AT_ONCE)
+        # The end of a pause is for all that waited for it.
+        waiting = tx.waiting(state.ref, _WAITING_AT_ONCE if state.pause_from is None else _ALL_THAT_WAIT)
     by_ref = {row.ref: row for row in (*waiting, *rows)}
     everybody = [*map(applicant_of, waiting), *applicants]
     admission = admit(state._replace(held=state.held - len(waiting)), schedule.policies, everybody, tx.now)
@@ -109,7 +111,7 @@ def post_applicants(
 
 def _concerns_waiting(schedule: Scheduled, state: State, applicants: Sequence[Applicant]) -> bool:
     """Whether those that wait may start or be superseded now: else they are only counted."""
-    if state.running == 0:
+    if state.running == 0 or state.pause_from is not None:
         return True
     plain = (Overlap.SKIP, Overlap.BUFFER_ALL, Overlap.ALLOW_ALL)
     return any((applicant.overlap or schedule.policies.overlap) not in plain for applicant in applicants)

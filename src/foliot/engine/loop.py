@@ -17,7 +17,7 @@ from foliot.engine.pruner import prune
 from foliot.engine.rescuer import Recall, hand_back, recall, rescue
 from foliot.engine.settings import EngineSettings
 from foliot.engine.settler import Report, StaleReports, settle_all, settle_with_care
-from foliot.engine.sweeper import sweep
+from foliot.engine.sweeper import NEWEST_SHARE, sweep
 from foliot.ports import Clock, Database, Earliest, Gate, Launch, Transaction
 
 T = TypeVar("T")
@@ -26,7 +26,6 @@ log = logging.getLogger("foliot.engine")
 
 _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
-_NEWEST_SHARE = 8
 _SHORTEST_WAIT = 1e-6
 _OVERDUE = 1 * MICROSECONDS
 """Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""
@@ -319,7 +318,7 @@ class Engine:
             has_due = first.wake_at is not None and first.wake_at <= tx.now
             if first.ready_at is not None and first.ready_at <= tx.now and room:
                 # A share is left to slots that just came due, lest a storm of those that wait buries them.
-                most = room - room // _NEWEST_SHARE if has_due else room
+                most = room - room // NEWEST_SHARE if has_due else room
                 is_full |= take_up(tx, entries, self._known, first.target, min(situation.batch, most))
             if has_due:
                 until = tx.now if entries.crew.room_for(first.target) else tx.now - _OVERDUE

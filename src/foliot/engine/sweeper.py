@@ -8,7 +8,7 @@ from foliot.ports import Transaction
 
 _ROWS_AT_ONCE = 5000
 """A batch of schedules that owe many slots each ends early: what is left is due still."""
-_NEWEST_SHARE = 8
+NEWEST_SHARE = 8
 """One in so many is taken from the newest, lest a storm of old slots buries them."""
 
 
@@ -17,7 +17,7 @@ def sweep(tx: Transaction, entries: Entries, known: Configurations, target: int,
     states = tx.due(target, until, limit)
     is_full = len(states) == limit
     if is_full:
-        states = _with_newest(states, tx.due_newest(target, until, max(1, limit // _NEWEST_SHARE)))
+        states = _with_newest(states, tx.due_newest(target, until, max(1, limit // NEWEST_SHARE)))
     configurations = known.of(tx, states)
     for state in states:
         if len(entries) >= _ROWS_AT_ONCE:

@@ -171,6 +171,8 @@ def delete_schedule(tx: Transaction, entries: Entries, found: Found) -> None:
         if run.status == Status.PENDING:
             entries.end_run(run.ref, Status.CANCELLED, Reason.SCHEDULE_DELETED)
             freed += run.occupies
+            if run.kind == Kind.BACKFILL:
+                entries.end_of_backfill_run(run.backfill)
     for backfill in tx.list_backfills(row.ref):
         if backfill.ended_at is None:
             tx.save_backfill(backfill._replace(wake_at=None, ended_at=tx.now))

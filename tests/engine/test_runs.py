@@ -1,0 +1,481 @@
+"""What follows from how a run ends: retries, limits, pauses, timeouts, memories; and what people do by hand."""
+
+import asyncio
+import itertools
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from foliot import Cancelled, Conflict, Context, Invalid, NotFound, Unavailable
+from foliot.domain.settlement import Outcome
+from foliot.ports import Control, Gate, Launch
+from tests.engine.timelines import Failing, Job, a_world, at, clock, minutes, timeline
+
+SLOT = "job:2026-11-15T12:05:00Z"
+
+
+def test_a_retry_is_a_new_row_that_names_the_attempt_before_it(database_url: str) -> None:
+    graph = Failing(2)
+    with a_world(graph, database=database_url, cron="5 12 * * *", retry=3) as world:
+        world.advance_to(at("12:10"))
+        runs = world.runs("job")
+        assert [(run.id, run.status, run.retry_of) for run in runs] == [
+            (f"{SLOT}~1", "error", None),
+            (f"{SLOT}~2", "error", f"{SLOT}~1"),
+            (f"{SLOT}~3", "success", f"{SLOT}~2"),
+        ]
+        assert {ctx.idempotency_key for ctx in graph.seen} == {SLOT}
+        assert [ctx.attempt for ctx in graph.seen] == [1, 2, 3]
+
+
+def test_backoff_doubles_up_to_its_longest_with_up_to_a_fifth_of_jitter() -> None:
+    with a_world(Failing(), cron="5 12 * * *", retry={"attempts": 6, "backoff": "10s", "longest": "60s"}) as world:
+        world.advance_to(at("12:20"))
+        runs = world.runs("job")
+        waits = [
+            (after.due_at - before.ended_at).total_seconds()
+            for before, after in itertools.pairwise(runs)
+            if before.ended_at is not None
+        ]
+        assert len(waits) == 5
+        for wait, least in zip(waits, (10, 20, 40, 60, 60), strict=True):
+            assert least <= wait <= least * 1.2
+        assert len({wait / least for wait, least in zip(waits, (10, 20, 40, 60, 60), strict=True)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "attempts"),
+    [
+        (RuntimeError("no"), "internal", 2),
+        (Unavailable("not now"), "provider_unavailable", 2),
+        (Invalid("wrong"), "invalid_request", 1),
+        (NotFound("gone"), "not_found", 1),
+    ],
+)
+def test_only_reasons_that_may_go_better_the_next_time_are_retried(
+    error: Exception, reason: str, attempts: int
+) -> None:
+    with a_world(Failing(error=error), cron="5 12 * * *", retry=2) as world:
+        world.advance_to(at("12:15"))
+        assert [run.reason for run in world.runs("job")] == [reason] * attempts
+
+
+class AwayAtFirst:
+    """A gate that is not there the first so many times."""
+
+    def __init__(self, gate: Gate, times: int) -> None:
+        self.gate, self.times = gate, times
+        self.targets, self.room = gate.targets, gate.room
+
+    async def execute(self, launch: Launch, control: Control) -> Outcome:
+        if self.times:
+            self.times -= 1
+            raise Unavailable("nobody answers")
+        return await self.gate.execute(launch, control)
+
+
+@pytest.mark.parametrize(
+    ("times", "line"),
+    [
+        (3, "12:05 success 12:05-12:05:07"),
+        (4, "12:05 error provider_unavailable 12:05-12:05:07"),
+    ],
+)
+def test_a_gate_that_is_not_there_is_asked_three_times_more_for_the_same_run(times: int, line: str) -> None:
+    job = Job()
+    with a_world(job, cron="5 12 * * *") as world:
+        hands = world.engine()._hands
+        hands.gate = AwayAtFirst(hands.gate, times)
+        world.advance_to(at("12:06"))
+        assert timeline(world) == [line]
+        assert len(job.seen) == (times == 3)
+
+
+def test_what_the_code_itself_calls_unavailable_is_its_failure_and_not_launched_again() -> None:
+    with a_world(Failing(1, Unavailable("not now")), cron="5 12 * * *") as world:
+        world.advance_to(at("12:15"))
+        assert timeline(world) == ["12:05 error provider_unavailable 12:05-12:05"]
+
+
+def test_pause_on_failure_is_judged_at_the_end_of_the_retry_chain() -> None:
+    retry = {"attempts": 2, "backoff": "1m"}
+    with a_world(Failing(), cron="5 * * * *", retry=retry, pause_on_failure=True) as world:
+        world.advance_to(at("12:05:30"))
+        assert not world.app.schedules.get("job").paused
+        world.advance_to(at("12:07"))
+        assert world.app.schedules.get("job").note == f"{SLOT}~2 failed: internal"
+
+
+def test_pause_on_failure_does_not_pause_when_a_retry_succeeds() -> None:
+    with a_world(Failing(1), cron="5 * * * *", retry=2, pause_on_failure=True) as world:
+        world.advance_to(at("12:07"))
+        assert not world.app.schedules.get("job").paused
+
+
+def test_a_timeout_pauses_on_failure_and_a_cancel_does_not() -> None:
+    with a_world(Job(10), every="30m", timeout="5m", pause_on_failure=True) as world:
+        world.advance_to(at("12:31"))
+        (run,) = world.runs("job")
+        world.app.runs.cancel(run.id)
+        world.advance_to(at("12:40"))
+        assert not world.app.schedules.get("job").paused
+        world.advance_to(at("13:10"))
+        assert timeline(world)[-1] == "13:00 error timeout 13:00-13:05"
+        assert world.app.schedules.get("job").paused
+
+
+def test_a_lost_run_pauses_on_failure() -> None:
+    with a_world(Job(10), every="30m", pause_on_failure=True) as world:
+        world.advance_to(at("12:31"))
+        for _ in range(3):
+            world.kill()
+            world.restart()
+        assert world.app.schedules.get("job").note == "job:2026-11-15T12:30:00Z~1 failed: lost"
+
+
+def test_a_run_longer_than_its_timeout_is_an_error_at_that_moment() -> None:
+    with a_world(Job(10), cron="5 12 * * *", timeout="90s") as world:
+        world.advance_to(at("12:10"))
+        (run,) = world.runs("job")
+        assert (run.status, run.reason, run.error) == ("error", "timeout", "it ran longer than its timeout")
+        assert run.ended_at == at("12:06:30")
+
+
+def test_a_run_that_ignores_its_timeout_is_over_all_the_same_and_frees_the_schedule() -> None:
+    async def ignores(input: Any, ctx: Context) -> str:
+        for _ in range(10):
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                continue
+        return "done after all"
+
+    with a_world(ignores, every="5m", timeout="2m") as world:
+        world.advance_to(at("12:30"))
+        runs = [run for run in world.runs("job") if run.status != "running"]
+        assert [(run.reason, run.result) for run in runs] == [("timeout", None)] * len(runs)
+        assert [clock(run.started_at) for run in runs if run.started_at][:2] == ["12:05", "12:10"]
+
+
+def test_a_timeout_is_retried_and_each_attempt_has_it_anew() -> None:
+    with a_world(Job(10, 1), cron="5 12 * * *", timeout="2m", retry=2) as world:
+        world.advance_to(at("12:10"))
+        assert [(run.status, run.reason) for run in world.runs("job")] == [("error", "timeout"), ("success", None)]
+
+
+def test_the_limit_counts_starts_of_slots_and_then_the_schedule_is_completed() -> None:
+    with a_world(Job(), every="5m", limit=2, covers=False) as world:
+        assert world.app.schedules.get("job").remaining == 2
+        world.app.schedules.trigger("job")
+        world.advance_to(at("12:05"))
+        assert world.app.schedules.get("job").remaining == 1
+        world.advance_to(at("12:30"))
+        assert timeline(world, kind="slot") == ["12:05 success 12:05-12:05", "12:10 success 12:10-12:10"]
+        schedule = world.app.schedules.get("job")
+        assert (schedule.standing, schedule.remaining, schedule.next_at) == ("completed", 0, None)
+        assert schedule in world.app.schedules.list()
+        assert world.app.schedules.trigger("job").decision == "start"
+        world.advance()
+
+
+def test_slots_skipped_for_overlap_or_missed_do_not_count_against_the_limit() -> None:
+    with a_world(Job(7, 1), every="5m", limit=2, covers=False) as world:
+        world.advance_to(at("12:11"))
+        world.kill()
+        world.advance_to(at("12:22"))
+        world.restart()
+        assert world.app.schedules.get("job").remaining == 1
+        world.advance_to(at("12:40"))
+        assert [run.status for run in world.runs("job", status="success")] == ["success"] * 2
+
+
+def test_several_slots_at_once_beyond_the_limit_are_recorded_as_such() -> None:
+    with a_world(Job(), every="5m", limit=2, catchup="all", overlap="allow_all") as world:
+        world.kill()
+        world.advance_to(at("12:21"))
+        world.restart()
+        assert timeline(world) == [
+            "12:05 success 12:21-12:21",
+            "12:10 success 12:21-12:21",
+            "12:15 skipped limit_reached",
+            "12:20 skipped limit_reached",
+        ]
+
+
+def test_retries_redeliveries_and_backfills_are_free() -> None:
+    with a_world(Failing(1), every="5m", limit=3, retry=2, covers=False) as world:
+        world.advance_to(at("12:06"))
+        assert world.app.schedules.get("job").remaining == 2
+        world.app.schedules.backfill("job", at("12:05"), at("12:05"), which="all")
+        world.advance(seconds=1)
+        assert world.app.schedules.get("job").remaining == 2
+
+
+def test_a_completed_schedule_is_edited_back_to_life() -> None:
+    with a_world(Job(), every="5m", limit=1, covers=False) as world:
+        world.advance_to(at("12:16"))
+        world.app.schedules.patch("job", limit=2)
+        explained = world.app.schedules.explain("job", at("12:10"))
+        assert (explained.verdict, explained.reason) == ("never", "limit_reached")
+        world.advance_to(at("12:40"))
+        assert [clock(run.scheduled_for) for run in world.runs("job")] == ["12:05", "12:20", "12:25"]
+
+
+def test_a_schedule_whose_spec_is_exhausted_is_completed_and_can_be_edited_back_to_life() -> None:
+    with a_world(Job(), at=[at("12:05")]) as world:
+        world.advance_to(at("12:06"))
+        assert world.app.schedules.get("job").standing == "completed"
+        world.app.schedules.patch("job", at=[at("12:05"), at("12:30")])
+        assert world.app.schedules.get("job").standing == "active"
+        world.advance_to(at("12:31"))
+        assert [clock(run.scheduled_for) for run in world.runs("job")] == ["12:05", "12:30"]
+
+
+def test_the_last_result_and_the_last_failure_are_handed_to_the_next_run() -> None:
+    """Temporal's chain: ok, fail, ok, ok, fail."""
+    seen: list[tuple[Any, str | None]] = []
+
+    async def graph(input: Any, ctx: Context) -> int:
+        seen.append((ctx.last_result, ctx.last_failure and ctx.last_failure.splitlines()[0]))
+        if len(seen) in (2, 5):
+            raise RuntimeError(f"run {len(seen)}")
+        return len(seen)
+
+    with a_world(graph, every="5m") as world:
+        world.advance_to(at("12:31"))
+        assert seen == [
+            (None, None),
+            (1, None),
+            (1, "RuntimeError: run 2"),
+            (3, None),
+            (4, None),
+            (4, "RuntimeError: run 5"),
+        ]
+
+
+def test_last_failure_is_judged_at_the_end_of_a_chain_and_timeouts_count() -> None:
+    job = Job(10, 0)
+    with a_world(job, every="15m", timeout="1m") as world:
+        world.advance_to(at("12:31"))
+        assert job.seen[1].last_failure == "it ran longer than its timeout"
+
+
+def test_several_triggers_in_one_second_are_several_runs() -> None:
+    job = Job()
+    with a_world(job, manual=True, overlap="allow_all") as world:
+        ids = [world.app.schedules.trigger("job").id for _ in range(4)]
+        world.advance()
+        assert len(set(ids)) == 4
+        assert sorted(job.deliveries) == sorted(ids)
+
+
+def test_a_trigger_uses_the_schedules_overlap_policy_unless_it_brings_its_own() -> None:
+    with a_world(Job(7), every="5m") as world:
+        world.advance_to(at("12:06"))
+        assert world.app.schedules.trigger("job").reason == "overlap"
+        assert world.app.schedules.trigger("job", overlap="buffer_all").hold == "overlap"
+        assert world.app.schedules.trigger("job", overlap="allow_all").decision == "start"
+        world.advance()
+        assert [run.status for run in world.runs("job")] == ["running", "skipped", "pending", "running"]
+
+
+def test_a_trigger_brings_its_own_input_which_its_retry_gets_too() -> None:
+    inputs = []
+
+    async def graph(input: Any, ctx: Context) -> None:
+        inputs.append(input)
+        if len(inputs) == 1:
+            raise RuntimeError("no")
+
+    with a_world(graph, manual=True, input={"from": "schedule"}, retry=2) as world:
+        world.app.schedules.trigger("job", input={"from": "me"})
+        world.advance(minutes=1)
+        world.app.schedules.trigger("job")
+        world.advance(minutes=1)
+        assert inputs == [{"from": "me"}, {"from": "me"}, {"from": "schedule"}]
+
+
+def test_a_slot_to_come_can_be_skipped_and_keeps_its_row() -> None:
+    with a_world(Job(), every="5m") as world:
+        skipped = world.app.schedules.skip("job", at("12:10"))
+        assert (skipped.status, skipped.reason) == ("skipped", "skipped_by_user")
+        world.advance_to(at("12:16"))
+        assert timeline(world) == [
+            "12:05 success 12:05-12:05",
+            "12:10 skipped skipped_by_user",
+            "12:15 success 12:15-12:15",
+        ]
+
+
+def test_a_skipped_slot_inside_a_long_downtime_is_not_missed() -> None:
+    with a_world(Job(), every="1m") as world:
+        world.app.schedules.skip("job", at("13:00"))
+        world.kill()
+        world.advance(hours=3)
+        world.restart()
+        (gap,) = world.app.runs.gaps("job")
+        assert world.app.schedules.explain("job", at("13:00")).reason == "skipped_by_user"
+        assert gap.size + len(world.runs("job")) == 180
+
+
+def test_a_held_slot_can_be_skipped() -> None:
+    with a_world(Job(7, 1), every="5m", overlap="buffer_all") as world:
+        world.advance_to(at("12:11"))
+        world.app.schedules.skip("job", at("12:10"))
+        world.advance_to(at("12:14"))
+        assert timeline(world) == ["12:05 success 12:05-12:12", "12:10 skipped skipped_by_user"]
+
+
+def test_a_slot_that_awaits_its_retry_can_be_skipped_and_what_waits_starts() -> None:
+    graph = Failing(1)
+    with a_world(graph, every="5m", overlap="buffer_all", retry={"attempts": 2, "backoff": "30m"}) as world:
+        world.advance_to(at("12:11"))
+        skipped = world.app.schedules.skip("job", at("12:05"))
+        assert (skipped.attempt, skipped.status) == (2, "skipped")
+        world.advance()
+        assert timeline(world)[1:] == ["12:05 ~2 skipped skipped_by_user", "12:10 success 12:11-12:11"]
+
+
+def test_a_past_slot_a_running_one_and_no_slot_at_all_cannot_be_skipped() -> None:
+    with a_world(Job(7), every="5m") as world:
+        world.advance_to(at("12:06"))
+        with pytest.raises(Conflict, match="is running: only a slot that is to come or that waits"):
+            world.app.schedules.skip("job", at("12:05"))
+        with pytest.raises(Conflict, match="is over: only a slot to come"):
+            world.app.schedules.skip("job", at("12:00"))
+        with pytest.raises(Invalid, match="has no slot at 2026-11-15T12:06:00Z"):
+            world.app.schedules.skip("job", at("12:06"))
+
+
+def test_cancel_asks_a_running_run_to_stop_and_ends_a_waiting_one_at_once() -> None:
+    with a_world(Job(7), every="5m", overlap="buffer_all") as world:
+        world.advance_to(at("12:11"))
+        waiting, running = world.runs("job")[1].id, world.runs("job")[0].id
+        assert world.app.runs.cancel(waiting).status == "cancelled"
+        assert world.app.runs.cancel(running).status == "running"
+        world.advance()
+        assert timeline(world) == [
+            "12:05 cancelled cancelled_by_user 12:05-12:11",
+            "12:10 cancelled cancelled_by_user",
+        ]
+
+
+def test_a_cancelled_run_is_not_retried_and_lets_start_what_waits() -> None:
+    with a_world(Job(7, 1), every="5m", overlap="buffer_all", retry=3) as world:
+        world.advance_to(at("12:11"))
+        world.app.runs.cancel(world.runs("job")[0].id)
+        world.advance(minutes=2)
+        assert timeline(world) == ["12:05 cancelled cancelled_by_user 12:05-12:11", "12:10 success 12:11-12:12"]
+
+
+def test_a_sync_function_finds_out_by_its_heartbeat_that_it_was_asked_to_stop() -> None:
+    async def looks(input: Any, ctx: Context) -> None:
+        while True:
+            ctx.heartbeat({"at": 1})
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                assert ctx.cancelled
+                with pytest.raises(Cancelled):
+                    ctx.heartbeat()
+                raise
+
+    with a_world(looks, cron="5 12 * * *") as world:
+        world.advance_to(at("12:06:30"))
+        (run,) = world.runs("job")
+        assert run.progress == {"at": 1}
+        world.app.runs.cancel(run.id)
+        world.advance()
+        assert world.runs("job")[0].reason == "cancelled_by_user"
+
+
+def test_terminate_ends_a_run_here_and_now_whatever_its_code_does() -> None:
+    async def ignores(input: Any, ctx: Context) -> str:
+        for _ in range(10):
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                continue
+        return "never counted"
+
+    with a_world(ignores, cron="5 12 * * *", covers=False) as world:
+        world.advance_to(at("12:06"))
+        run = world.app.runs.terminate(f"{SLOT}~1")
+        assert (run.status, run.reason) == ("cancelled", "terminated")
+        world.advance(minutes=20)
+        assert world.app.runs.get(f"{SLOT}~1").result is None
+        with pytest.raises(Conflict, match="is over"):
+            world.app.runs.terminate(f"{SLOT}~1")
+
+
+def test_retry_by_hand_is_one_more_attempt_of_the_same_slot_under_the_overlap_policy() -> None:
+    graph = Failing(1)
+    with a_world(graph, cron="5 12 * * *") as world:
+        world.advance_to(at("12:06"))
+        again = world.app.runs.retry(f"{SLOT}~1")
+        assert (again.id, again.retry_of, again.decision) == (f"{SLOT}~2", f"{SLOT}~1", "start")
+        world.advance()
+        assert [run.status for run in world.runs("job")] == ["error", "success"]
+        with pytest.raises(Conflict, match="its last attempt is success"):
+            world.app.runs.retry(f"{SLOT}~1")
+
+
+def test_a_retry_by_hand_that_had_to_wait_is_still_free_and_is_never_superseded() -> None:
+    async def graph(input: Any, ctx: Context) -> None:
+        if ctx.scheduled_for == at("12:05") and ctx.attempt == 1:
+            raise RuntimeError("no")
+        await asyncio.sleep(7 * 60)
+
+    with a_world(graph, every="5m", overlap="buffer_one", limit=2, covers=False) as world:
+        world.advance_to(at("12:11"))
+        held = world.app.runs.retry(f"{SLOT}~1")
+        assert held.hold == "overlap"
+        world.advance_to(at("12:25"))
+        assert [run.status for run in world.runs("job", since=at("12:05"), until=at("12:05"))] == ["error", "success"]
+
+
+def test_a_run_that_is_over_cannot_be_cancelled_and_one_that_is_not_there_not_found() -> None:
+    with a_world(Job(), cron="5 12 * * *") as world:
+        world.advance_to(at("12:06"))
+        with pytest.raises(Conflict, match="only an open run can be stopped"):
+            world.app.runs.cancel(f"{SLOT}~1")
+        with pytest.raises(NotFound, match="there is no run"):
+            world.app.runs.cancel(f"{SLOT}~2")
+        with pytest.raises(Invalid, match="a run id looks like"):
+            world.app.runs.get("job")
+
+
+def test_deleting_a_schedule_lets_its_run_end_and_nothing_follow_from_it() -> None:
+    async def fails_late(input: Any, ctx: Context) -> None:
+        await asyncio.sleep(120)
+        raise RuntimeError("no")
+
+    with a_world(fails_late, every="1m", overlap="buffer_all", retry=3) as world:
+        world.advance(seconds=130)
+        world.app.schedules.delete("job")
+        world.advance(hours=1)
+        assert timeline(world) == ["12:01 error internal 12:01-12:03", "12:02 cancelled schedule_deleted"]
+
+
+def test_a_result_that_cannot_be_kept_makes_no_failure_of_a_success() -> None:
+    async def odd(input: Any, ctx: Context) -> object:
+        return object()
+
+    with a_world(odd, cron="5 12 * * *") as world:
+        world.advance_to(at("12:06"))
+        (run,) = world.runs("job")
+        assert (run.status, run.result) == ("success", None)
+        assert run.error is not None
+        assert run.error.startswith("the result was not kept")
+
+
+def test_a_function_that_cancels_itself_is_aborted() -> None:
+    async def gives_up(input: Any, ctx: Context) -> None:
+        raise asyncio.CancelledError
+
+    with a_world(gives_up, cron="5 12 * * *") as world:
+        world.advance(minutes(6))
+        (run,) = world.runs("job")
+        assert (run.status, run.reason) == ("error", "aborted")
+        assert run.ended_at == at("12:05") + timedelta()
