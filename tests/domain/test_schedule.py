@@ -41,7 +41,7 @@ class TestSlug:
 
     @pytest.mark.parametrize("name", ["", "  ", None, 5, "日報", "!!", "x" * 101])
     def test_a_name_that_leaves_no_id_is_refused(self, name: Any) -> None:
-        with pytest.raises(Invalid, match="a schedule takes a (printable )?name"):
+        with pytest.raises(Invalid, match=r"a schedule takes a (printable )?name"):
             slug_of(name)
 
     @given(st.text())

@@ -120,6 +120,10 @@ class RunVerbs:
             if last.status not in FINAL or last.status == Status.SUCCESS or row.deleted_at is not None:
                 what = "deleted with its schedule" if row.deleted_at is not None else last.status
                 raise Conflict(f"run {run_id} cannot be retried: its last attempt is {what}")
+            if last.reason == Reason.SKIPPED_BY_USER and run.nominal_at > tx.now:
+                raise Conflict(
+                    f"run {run_id} cannot be retried: its time is still to come. `schedules.trigger` runs now"
+                )
             _attempt_again(tx, entries, row, state, last)
             again = tx.run_at(row.ref, run.nominal_at, run.kind, run.backfill, last.attempt + 1)
             assert again is not None
