@@ -9,7 +9,7 @@ from foliot.domain.runs import Hold, Kind, Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Ended, Memory, Outcome, settle
 from foliot.domain.slots import Slot, SlotKey, run_id
-from foliot.ports import Transaction
+from foliot.ports import RunRow, Transaction
 
 PAUSED_BY_FAILURE = "pause_on_failure"
 
@@ -28,6 +28,23 @@ class End(NamedTuple):
     input: str | None
     overlap: str | None
     outcome: Outcome
+
+
+def end_of_row(run: RunRow, outcome: Outcome) -> End:
+    """The end of a run that is known by its row alone."""
+    return End(
+        ref=run.ref,
+        schedule_ref=run.schedule_ref,
+        kind=Kind(run.kind),
+        backfill=run.backfill,
+        nominal_at=run.nominal_at,
+        attempt=run.attempt,
+        occupies=bool(run.occupies),
+        order=None if run.orders is None else Order(run.orders),
+        input=run.input,
+        overlap=run.overlap,
+        outcome=outcome,
+    )
 
 
 def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, end: End) -> State:

@@ -4,9 +4,9 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from foliot.books.configurations import Configurations
-from foliot.books.ending import End, post_end
+from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
-from foliot.domain.runs import Kind, Order, Reason, Status
+from foliot.domain.runs import Order, Reason, Status
 from foliot.domain.settlement import Outcome, is_given_up
 from foliot.engine.crew import BY_ORDER
 from foliot.ports import Leased, RunRow, Transaction
@@ -42,7 +42,7 @@ def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: l
         state, outcome = states[run.schedule_ref], _last_word(run)
         if outcome is not None:
             entries.end_run(run.ref, outcome.status, outcome.reason)
-            states[state.ref] = post_end(tx, entries, configurations[state.ref], state, _end_of(run, outcome))
+            states[state.ref] = post_end(tx, entries, configurations[state.ref], state, end_of_row(run, outcome))
     entries.write(tx)
     return len(free)
 
@@ -80,19 +80,3 @@ def recall(held: dict[int, int], leased: list[Leased]) -> Recall:
     gone = [ref for ref, token in held.items() if ref not in by_ref or by_ref[ref].token != token]
     orders = {lease.ref: Order(lease.orders) for lease in leased if lease.orders is not None}
     return Recall(gone, any(ref not in held for ref in by_ref), orders)
-
-
-def _end_of(run: RunRow, outcome: Outcome) -> End:
-    return End(
-        ref=run.ref,
-        schedule_ref=run.schedule_ref,
-        kind=Kind(run.kind),
-        backfill=run.backfill,
-        nominal_at=run.nominal_at,
-        attempt=run.attempt,
-        occupies=bool(run.occupies),
-        order=None if run.orders is None else Order(run.orders),
-        input=run.input,
-        overlap=run.overlap,
-        outcome=outcome,
-    )

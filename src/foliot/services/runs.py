@@ -1,7 +1,7 @@
 """The verbs on runs."""
 
 from foliot.books.configurations import scheduled
-from foliot.books.ending import End, post_end
+from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
 from foliot.domain.errors import Conflict, Invalid, NotFound
@@ -168,20 +168,7 @@ def _end(tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state
         held = run.hold in (Hold.OVERLAP, Hold.PAUSED)
         entries.keep(state._replace(held=state.held - held))
         return
-    end = End(
-        ref=run.ref,
-        schedule_ref=run.schedule_ref,
-        kind=Kind(run.kind),
-        backfill=run.backfill,
-        nominal_at=run.nominal_at,
-        attempt=run.attempt,
-        occupies=bool(run.occupies),
-        order=None,
-        input=run.input,
-        overlap=run.overlap,
-        outcome=Outcome(Status.CANCELLED, reason),
-    )
-    post_end(tx, entries, scheduled(row), state, end)
+    post_end(tx, entries, scheduled(row), state, end_of_row(run, Outcome(Status.CANCELLED, reason)))
 
 
 def _find(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow]:
