@@ -11,7 +11,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
 
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.policies import Span
 from foliot.domain.schedule import Standing, slug_of
 from foliot.domain.spec import Interval, Spec
@@ -54,6 +54,8 @@ class Foliot:
 
     def graph(self, name: str) -> Callable[[F], F]:
         """Register a function, sync or async, of (input, ctx) as the target `python:name`."""
+        if not isinstance(name, str):
+            raise Invalid(f"graph takes a name, as in @app.graph('digest'), got {name!r}")
 
         def register(function: F) -> F:
             self.executor.register(name, function)
@@ -94,6 +96,8 @@ class Foliot:
         memo: Any = None,
     ) -> Callable[[F], F]:
         """Declare a schedule of the graph below it; it is created or changed when the program starts."""
+        if name is not None and not isinstance(name, str):
+            raise Invalid(f"schedule takes options, as in @app.schedule(cron='0 9 * * *'), got {name!r}")
         options = {key: value for key, value in locals().items() if key not in ("self", "name") and value is not None}
 
         def declare(function: F) -> F:
@@ -133,6 +137,11 @@ class Foliot:
     def parts(self) -> Parts:
         if self._parts is None:
             self._parts = Parts(self.url, self.executor)
+        return self._parts
+
+    @property
+    def inhabited(self) -> Parts | None:
+        """The parts that are open now, if any are."""
         return self._parts
 
     def inhabit(self, parts: Parts | None) -> None:
@@ -195,9 +204,13 @@ class Foliot:
 
     async def __aenter__(self) -> "Foliot":
         """Work inside a program that has its own loop, beside what it does."""
+        if self._embedded is not None:
+            raise Conflict(f"{self.name} is at work already: enter it once, and leave it before entering it again")
         engine = self.parts.engine(self.name, replace(self.settings, inline=False))
         await asyncio.get_running_loop().run_in_executor(None, self.declare)
-        self._embedded = (engine, asyncio.get_running_loop().create_task(engine.run()), self.parts.listen())
+        working = asyncio.get_running_loop().create_task(engine.run())
+        working.add_done_callback(_say_why_it_ended)
+        self._embedded = (engine, working, self.parts.listen())
         return self
 
     async def __aexit__(
@@ -221,3 +234,9 @@ class Foliot:
         if self._parts is not None:
             self._parts.close()
             self._parts = None
+
+
+def _say_why_it_ended(working: asyncio.Task[None]) -> None:
+    """A worker that dies inside another program must not do so in silence."""
+    if not working.cancelled() and (error := working.exception()) is not None:
+        log.error("the worker has ended", exc_info=error)

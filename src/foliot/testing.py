@@ -74,7 +74,8 @@ class World:
         self.app = app
         self._selector = _Selector()
         self._clock = _Clock(instant_of(start, "start"), self._selector)
-        app.executor.run_inline()
+        self._before = (app.inhabited, app.executor.is_inline)
+        app.executor.is_inline = True
         self._parts = Parts(database, app.executor, self._clock)
         if workers > 1 and self._parts.database.is_local:
             raise Invalid("several workers need PostgreSQL: give its URL as database, or be content with one")
@@ -187,7 +188,9 @@ class World:
                 task.cancel()
             self.advance()
         self._parts.close()
-        self.app.inhabit(None)
+        parts, inline = self._before
+        self.app.inhabit(parts)
+        self.app.executor.is_inline = inline
         self._loop.close()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from foliot.books.configurations import compiled
 from foliot.domain.instants import MICROSECONDS, moment_of, rfc3339
-from foliot.domain.runs import FINAL, Hold, Kind, Reason, Status
+from foliot.domain.runs import FINAL, Hold, Kind, Status
 from foliot.stores.transaction import SqlTransaction
 from foliot.testing import World
 
@@ -93,7 +93,7 @@ def _check_counts(name: str, cursor: Row, runs: list[Row]) -> None:
 def _check_marks(name: str, cursor: Row, runs: list[Row]) -> None:
     firsts = [run for run in runs if run["kind"] == Kind.SLOT and run["attempt"] == 1]
     ahead = [run for run in firsts if run["nominal_at"] > cursor["swept_to"]]
-    assert all(run["reason"] == Reason.SKIPPED_BY_USER for run in ahead), f"{name} has run ahead: {ahead}"
+    # Skipped by hand, or left ahead of the cursor by an edit that returned it to now: all known as marks.
     assert cursor["marks"] >= len(ahead), f"{name} counts {cursor['marks']} marks: {ahead}"
 
 

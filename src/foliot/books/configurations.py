@@ -1,16 +1,20 @@
 """Configurations, read once and kept: compiled specs and policies are shared by all schedules that spell them alike."""
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from foliot.domain.errors import Invalid
 from foliot.domain.generation import Timetable
 from foliot.domain.policies import Policies, read_policies
 from foliot.domain.schedule import State
 from foliot.domain.spec import Spec
 from foliot.domain.times import Times
 from foliot.ports import ScheduleRow, Transaction
+
+log = logging.getLogger("foliot.books")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,11 @@ class Scheduled:
     policies: Policies
     input: str | None
     labels: Mapping[str, str]
+    is_broken: bool
+    """Its spec cannot be read here: others go on, this one waits."""
+
+
+_NO_TIMES = Spec(manual=True).compile()
 
 
 @lru_cache(maxsize=4096)
@@ -45,17 +54,28 @@ def scheduled(row: ScheduleRow) -> Scheduled:
     if row.deleted_at is not None:
         # What still runs may end; nothing follows from it.
         policies = replace(policies, retry=None, pause_on_failure=False)
+    times = _times(row)
     return Scheduled(
         ref=row.ref,
         version=row.version,
         id=row.id,
         target=row.target_name,
         target_ref=row.target,
-        timetable=Timetable(compiled(row.spec), row.id),
+        timetable=Timetable(times or _NO_TIMES, row.id),
         policies=policies,
         input=row.input,
         labels=_labels(row.labels),
+        is_broken=times is None,
     )
+
+
+def _times(row: ScheduleRow) -> Times | None:
+    """None when the spec cannot be read here, though it could where it was written: with zones that this one lacks."""
+    try:
+        return compiled(row.spec)
+    except Invalid as refusal:
+        log.error("schedule %s is set aside: %s", row.id, refusal)
+        return None
 
 
 class Configurations:

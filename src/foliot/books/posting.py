@@ -6,6 +6,7 @@ from foliot.books.configurations import Scheduled
 from foliot.books.entries import Entries
 from foliot.domain.admission import Admission, Applicant, Stop, admit
 from foliot.domain.generation import Generation, close_pause, generate, not_yet_due
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.policies import Overlap
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
 from foliot.domain.schedule import State
@@ -14,11 +15,17 @@ from foliot.ports import RunRow, Transaction
 SLOTS_A_SWEEP = 1000
 """So many slots of one schedule are admitted in one go at most; the others follow at once."""
 _WAITING_AT_ONCE = 100
+_BROKEN_FOR = 60 * MICROSECONDS
+"""A schedule whose spec cannot be read is looked at again after this."""
 _ALL_THAT_WAIT = 1_000_000
 
 
 def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
     """Record every slot that the schedule owes up to now, start those that may, and move its cursor."""
+    if schedule.is_broken:
+        state = state._replace(wake_at=tx.now + _BROKEN_FOR)
+        entries.move(state)
+        return state
     marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
     generation = generate(schedule.timetable, schedule.policies, state, tx.now, SLOTS_A_SWEEP, marked)
     resumes = state.pause_from is not None and not state.is_paused(tx.now)
@@ -62,7 +69,9 @@ def post_owed(tx: Transaction, entries: Entries, schedule: Scheduled, state: Sta
 def post_edit(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
     """Settle what the schedule owes under its old rules, so that new ones begin now and for the future only.
 
-    What a pause has kept back is recorded as paused. A slot whose nominal time has come keeps its due time.
+    What a pause has kept back is recorded as paused. A slot whose nominal time has come keeps its due time. Where the
+    cursor leads now, by jitter or by a clock that was set back, it returns to now, and the rows beyond it are marks:
+    so that the new rules lose no slot and fire none twice.
     """
     if state.is_paused(tx.now):
         marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
@@ -77,7 +86,9 @@ def post_edit(tx: Transaction, entries: Entries, schedule: Scheduled, state: Sta
                 entries.record(
                     schedule, slot, Status.PENDING, hold=Hold.DUE, ready_for=state.target, ready_at=slot.due_at
                 )
-    state = state._replace(swept_to=max(state.swept_to, tx.now))
+    entries.write(tx)
+    marks = len(tx.marked(state.ref, tx.now)) if state.marks or state.swept_to > tx.now else 0
+    state = state._replace(swept_to=tx.now, marks=marks)
     entries.move(state)
     return state
 
@@ -92,9 +103,9 @@ def post_applicants(
 ) -> State:
     """Judge what wants to start, after those that have waited longer. `rows` are those of applicants that have one."""
     waiting: list[RunRow] = []
-    if state.held and _concerns_waiting(schedule, state, applicants):
-        # The end of a pause is for all that waited for it.
-        waiting = tx.waiting(state.ref, _WAITING_AT_ONCE if state.pause_from is None else _ALL_THAT_WAIT)
+    if state.held:
+        concerned = _concerned(schedule, state, applicants)
+        waiting = tx.waiting(state.ref, concerned) if concerned else []
     by_ref = {row.ref: row for row in (*waiting, *rows)}
     everybody = [*map(applicant_of, waiting), *applicants]
     admission = admit(state._replace(held=state.held - len(waiting)), schedule.policies, everybody, tx.now)
@@ -109,12 +120,13 @@ def post_applicants(
     return state
 
 
-def _concerns_waiting(schedule: Scheduled, state: State, applicants: Sequence[Applicant]) -> bool:
-    """Whether those that wait may start or be superseded now: else they are only counted."""
-    if state.running == 0 or state.pause_from is not None:
-        return True
+def _concerned(schedule: Scheduled, state: State, applicants: Sequence[Applicant]) -> int:
+    """How many of those that wait may start or be superseded now; the others are only counted."""
     plain = (Overlap.SKIP, Overlap.BUFFER_ALL, Overlap.ALLOW_ALL)
-    return any((applicant.overlap or schedule.policies.overlap) not in plain for applicant in applicants)
+    supersedes = any((applicant.overlap or schedule.policies.overlap) not in plain for applicant in applicants)
+    if supersedes or state.pause_from is not None:
+        return _ALL_THAT_WAIT
+    return _WAITING_AT_ONCE if state.running == 0 else 0
 
 
 def post_release(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:

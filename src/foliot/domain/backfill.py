@@ -58,6 +58,14 @@ class Chosen(NamedTuple):
     is_exhausted: bool
 
 
+def swept(backfill: Backfill, swept_to: int) -> Backfill:
+    """The backfill without slots that the schedule itself has yet to judge: `all` asks for those too."""
+    if backfill.which is Which.ALL or backfill.last <= swept_to // MICROSECONDS:
+        return backfill
+    last = swept_to // MICROSECONDS
+    return backfill._replace(last=last, done_to=min(backfill.done_to, last + 1))
+
+
 def wants(which: Which, attempts: list[Status]) -> bool:
     """Whether a slot with those runs, oldest first, is one that the backfill takes up."""
     if which is Which.ALL:

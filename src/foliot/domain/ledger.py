@@ -96,7 +96,7 @@ _SAID = {
     Reason.TERMINATED: "it was terminated",
     Reason.TIMEOUT: "it ran longer than its timeout",
     Reason.LOST: "its worker died or lost its lease again and again",
-    Reason.NOT_FOUND: "its target was not found",
+    Reason.NOT_FOUND: "its target, or something that it asked for, was not found",
     Reason.INTERNAL: "it raised an error",
 }
 

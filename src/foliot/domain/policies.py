@@ -162,15 +162,15 @@ def policies_of(
         catchup = CatchUp.ALL
     given: dict[str, Any] = {
         "overlap": overlap_of(overlap),
-        "buffer": _count("buffer", buffer),
+        "buffer": count_of("buffer", buffer),
         "catchup": _option(CatchUp, "catchup", catchup, CATCH_UP_ALIASES),
         "window": _positive("catchup_window", catchup_window),
-        "cap": _count("catchup_cap", catchup_cap),
+        "cap": count_of("catchup_cap", catchup_cap),
         "grace": None if grace is None else span_of("grace", grace),
         "lookahead": _positive("lookahead", lookahead),
         "timeout": _positive("timeout", timeout),
         "retry": None if retry is None else _retry(retry),
-        "limit": _count("limit", limit),
+        "limit": count_of("limit", limit),
         "pause_on_failure": _switch("pause_on_failure", pause_on_failure),
     }
     return replace(base or Policies(), **{name: value for name, value in given.items() if value is not None})
@@ -206,7 +206,8 @@ def _positive(name: str, span: Span | None) -> int | None:
     return length
 
 
-def _count(name: str, count: int | None) -> int | None:
+def count_of(name: str, count: int | None) -> int | None:
+    """A whole number of at least 1, or None; Invalid for anything else."""
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 10**9):
         raise Invalid(f"{name} takes a whole number from 1 to 1,000,000,000, got {count!r}")
     return count

@@ -66,7 +66,7 @@ def read_run_id(text: str) -> tuple[SlotKey, int]:
             backfill, nominal = name.split(":", 1)
             return SlotKey(schedule_id, Kind.BACKFILL, instant_of(nominal, "run"), _number(backfill)), _number(attempt)
         return SlotKey(schedule_id, Kind.SLOT, instant_of(rest, "run")), _number(attempt)
-    except (AttributeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         raise Invalid(f"a run id looks like 'digest:2026-11-15T09:00:00Z~1', got {str(text)[:100]!r}") from None
 
 

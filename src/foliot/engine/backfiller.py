@@ -2,7 +2,7 @@
 
 from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.entries import Entries
-from foliot.domain.backfill import Attempted, Backfill, Direction, Which, choose
+from foliot.domain.backfill import Attempted, Backfill, Direction, Which, choose, swept
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Kind
 from foliot.domain.schedule import State
@@ -30,7 +30,8 @@ def _feed(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, 
     def runs_between(first_at: int, last_at: int) -> list[Attempted]:
         return tx.attempted(schedule.ref, first_at, last_at)
 
-    chosen = choose(schedule.timetable.times, backfill_of(row), room, runs_between)
+    backfill = swept(backfill_of(row), state.swept_to)
+    chosen = choose(schedule.timetable.times, backfill, room, runs_between)
     for nominal in chosen.nominals:
         slot = Slot(nominal * MICROSECONDS, tx.now)
         entries.start_slot(schedule, state, slot, occupies=False, kind=Kind.BACKFILL, backfill=row.ref, input=row.input)

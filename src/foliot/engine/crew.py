@@ -74,6 +74,10 @@ class Hands:
         except Exception as error:  # A defect of the gate itself must not lose the run.
             log.exception("the gate failed on %s", running.launch.target)
             outcome = Outcome(Status.ERROR, Reason.INTERNAL, error=f"{type(error).__name__}: {error}")
+        order = running.control.order
+        if order is not None and outcome.status is Status.ERROR:
+            # It was asked to stop, and fell over in doing so.
+            outcome = BY_ORDER[order]._replace(error=outcome.error)
         self._report(running, outcome)
 
     async def _through_gate(self, launch: Launch, control: Control) -> Outcome:

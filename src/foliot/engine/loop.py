@@ -279,7 +279,7 @@ class Engine:
             leased_until = tx.now + settings.lease if situation.held else None
             recalled = recall(situation.held, tx.leased(self.worker))
             if recalled.unknown:
-                hand_back(tx, self.worker, situation.held)
+                hand_back(tx, entries, self._known, self.worker, situation.held)
             tx.note_progress(situation.progress)
         refused: list[Report] = []
         if situation.careful and situation.reports:
@@ -456,9 +456,9 @@ class Engine:
             log.warning("stopped without handing back: leases run out by themselves: %s", error)
 
     def _leave(self, tx: Transaction, kept: dict[int, int]) -> None:
-        """Hand back what was interrupted. Threads that cannot be stopped keep their lease: it runs out by itself."""
-        hand_back(tx, self.worker, kept)
-        if not kept:
+        """Hand back what was interrupted. What cannot be, threads above all, keeps its lease until that runs out."""
+        hand_back(tx, Entries(tx, Crew()), self._known, self.worker, kept)
+        if not tx.leased(self.worker):
             tx.renew(self.worker, None)
             tx.stop(self.worker)
         tx.notify("look")

@@ -25,21 +25,21 @@ def rescue(tx: Transaction, entries: Entries, known: Configurations, me: int) ->
         tx.stop(worker.ref)
         runs = tx.leased_runs(worker.ref, _AT_ONCE)
         if runs:
-            return Rescue(_take_away(tx, entries, known, runs), has_more=True)
+            return Rescue(_take_away(tx, entries, known, runs, loss=1), has_more=True)
         # Its own last transaction may hold some of them still: they are looked at again.
         if not tx.leased(worker.ref):
             tx.forget_lease(worker.ref)
     return Rescue(0, has_more=False)
 
 
-def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: list[RunRow]) -> int:
+def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: list[RunRow], loss: int) -> int:
     # Whoever holds the schedule may wait for these very runs: what is not free is left for the next time.
     states = {state.ref: state for state in tx.states_free({run.schedule_ref for run in runs})}
     configurations = known.of(tx, states.values())
     free = [run for run in runs if run.schedule_ref in states]
-    tx.lose([(run.losses + 1, states[run.schedule_ref].target, tx.now, run.ref) for run in free])
+    tx.lose([(run.losses + loss, states[run.schedule_ref].target, tx.now, run.ref) for run in free])
     for run in free:
-        state, outcome = states[run.schedule_ref], _last_word(run)
+        state, outcome = states[run.schedule_ref], _last_word(run, loss)
         if outcome is not None:
             entries.end_run(run.ref, outcome.status, outcome.reason)
             states[state.ref] = post_end(tx, entries, configurations[state.ref], state, end_of_row(run, outcome))
@@ -47,21 +47,20 @@ def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: l
     return len(free)
 
 
-def _last_word(run: RunRow) -> Outcome | None:
-    """How a run ends that lost its worker; None when it is delivered once more: not if somebody wants it to stop."""
+def _last_word(run: RunRow, loss: int) -> Outcome | None:
+    """How a run ends that has no worker; None when it is delivered once more: not if somebody wants it to stop."""
     if run.orders is not None:
         return BY_ORDER[Order(run.orders)]
-    return Outcome(Status.ERROR, Reason.LOST) if is_given_up(run.losses + 1) else None
+    return Outcome(Status.ERROR, Reason.LOST) if loss and is_given_up(run.losses + loss) else None
 
 
-def hand_back(tx: Transaction, worker: int, held: Container[int]) -> None:
+def hand_back(tx: Transaction, entries: Entries, known: Configurations, worker: int, held: Container[int]) -> None:
     """Make ready for others what the ledger says this worker holds and it does not.
 
     They are left over when a commit succeeded and its answer was lost, or when the worker stops: no loss is counted.
     """
     runs = [run for run in tx.leased_runs(worker, 1_000_000) if run.ref not in held]
-    states = {state.ref: state for state in tx.states_seen({run.schedule_ref for run in runs})}
-    tx.lose([(run.losses, states[run.schedule_ref].target, tx.now, run.ref) for run in runs])
+    _take_away(tx, entries, known, runs, loss=0)
 
 
 class Recall(NamedTuple):

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import json
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ class PythonExecutor:
         self._functions: dict[str, _Registered] = {}
         self._threads = threads
         self._busy = 0
+        self._counting = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._inline = inline
         """Sync functions on the loop itself: under a virtual clock no time passes in them."""
@@ -42,8 +44,13 @@ class PythonExecutor:
         self._functions[target] = _Registered(function, _is_async(function), _parameters(name, function))
         return target
 
-    def run_inline(self) -> None:
-        self._inline = True
+    @property
+    def is_inline(self) -> bool:
+        return self._inline
+
+    @is_inline.setter
+    def is_inline(self, inline: bool) -> None:
+        self._inline = inline
 
     def targets(self) -> Sequence[str]:
         return list(self._functions)
@@ -60,32 +67,50 @@ class PythonExecutor:
         if is_async:
             return await function(*arguments)
         if self._inline:
-            return function(*arguments)
-        control.interruptible = False
-        return await self._in_thread(function, arguments)
+            result = function(*arguments)
+        else:
+            control.interruptible = False
+            result = await self._in_thread(function, arguments)
+            control.interruptible = True
+        # A plain function may have wrapped an async one.
+        return await result if inspect.isawaitable(result) else result
 
     async def _in_thread(self, function: Function, arguments: tuple[Any, ...]) -> Any:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="foliot-run")
-        self._busy += 1
-        future = self._pool.submit(function, *arguments)
-        loop = asyncio.get_running_loop()
+        with self._counting:
+            self._busy += 1
+        future = self._pool.submit(_called, function, arguments)
         # The thread is free when its function has returned, also when nobody waits for it any more.
-        future.add_done_callback(lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._free))
-        return await asyncio.wrap_future(future)
+        future.add_done_callback(self._free)
+        result, error = await asyncio.wrap_future(future)
+        if isinstance(error, StopIteration):
+            raise RuntimeError("StopIteration was raised") from error  # A coroutine cannot raise it.
+        if error is not None:
+            raise error
+        return result
 
     @property
     def is_busy(self) -> bool:
         """Whether a function is at work in a thread, waited for or not."""
         return self._busy > 0
 
-    def _free(self) -> None:
-        self._busy -= 1
+    def _free(self, _: object) -> None:
+        with self._counting:
+            self._busy -= 1
 
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
+
+
+def _called(function: Function, arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:
+    """What it returned, or what it raised: as values, because some exceptions do not survive the way to the loop."""
+    try:
+        return function(*arguments), None
+    except BaseException as error:
+        return None, error
 
 
 def _is_async(function: Function) -> bool:
@@ -94,6 +119,8 @@ def _is_async(function: Function) -> bool:
 
 def _parameters(name: str, function: Function) -> int:
     """How many of (input, ctx) the function takes."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise Invalid(f"graph {name!r} takes a function that returns, got a generator: nobody would go through it")
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from foliot.books.configurations import compiled
-from foliot.domain.backfill import Attempted, Backfill, Which, choose
+from foliot.domain.backfill import Attempted, Backfill, Which, choose, swept
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS, moment_of, rfc3339
 from foliot.ports import ScheduleRow, Transaction
@@ -26,6 +26,8 @@ def all_slots(tx: Transaction, row: ScheduleRow, asked: Backfill) -> list[int]:
     def runs_between(first_at: int, last_at: int) -> list[Attempted]:
         return tx.attempted(row.ref, first_at, last_at)
 
+    (state,) = tx.states_seen([row.ref])
+    asked = swept(asked, state.swept_to)
     slots: list[int] = []
     chosen = choose(compiled(row.spec), asked, MOST_LISTED, runs_between)
     while True:

@@ -122,9 +122,18 @@ def spec_of(options: Mapping[str, Any]) -> Spec:
     )
 
 
-@lru_cache(maxsize=4096)
 def _spec_text(spec: Spec) -> str:
     """The canonical form; compiling it is its validation."""
+    try:
+        return _canonical_text(spec)
+    except TypeError:
+        # An option that cannot be hashed is none that a spec takes: compiling says which.
+        spec.compile()
+        raise
+
+
+@lru_cache(maxsize=4096)
+def _canonical_text(spec: Spec) -> str:
     spec.compile()
     return json.dumps(spec.canonical(), sort_keys=True, separators=(",", ":"))
 

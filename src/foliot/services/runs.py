@@ -6,6 +6,7 @@ from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
 from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.instants import instant_of, moment_of
+from foliot.domain.policies import count_of
 from foliot.domain.runs import FINAL, OPEN, Hold, Kind, Order, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
@@ -44,6 +45,10 @@ class RunVerbs:
                 raise Invalid(f"{name} takes {', '.join(map(repr, map(str, words)))}, got {text!r}")
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= _MOST_LISTED:
             raise Invalid(f"limit takes 1 to {_MOST_LISTED:,}, got {limit!r}: page on with offset")
+
+        if offset != 0:
+            count_of("offset", offset)
+        count_of("backfill", backfill)
 
         def act(tx: Transaction) -> list[Run]:
             wanted = RunFilter(

@@ -13,9 +13,9 @@ from foliot.domain.backfill import Backfill as BackfillRequest
 from foliot.domain.backfill import Direction, Which, lane_width, range_of
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
-from foliot.domain.policies import overlap_of, read_policies
+from foliot.domain.policies import count_of, overlap_of, read_policies
 from foliot.domain.runs import Hold, Kind, Reason, Status
-from foliot.domain.schedule import json_text, slug_of, text_of
+from foliot.domain.schedule import json_text, labels_of, slug_of, text_of
 from foliot.domain.slots import Slot, SlotKey, run_id
 from foliot.domain.spec import Spec
 from foliot.ports import RunRow, ScheduleFilter, ScheduleRow, Transaction
@@ -65,7 +65,11 @@ class ScheduleVerbs:
     def create_many(self, several: Iterable[Mapping[str, Any]], app: str | None = None) -> list[Schedule]:
         """Several new schedules at once, all or none; each mapping is a name and the options of `create`."""
         wanted = []
+        if isinstance(several, Mapping | str) or not isinstance(several, Iterable):
+            raise Invalid(f"create_many takes several mappings of a name and options, got {several!r}")
         for given in several:
+            if not isinstance(given, Mapping):
+                raise Invalid(f"create_many takes mappings of a name and options, got {given!r}")
             options = dict(given)
             name = options.pop("name", None)
             wanted.append((slug_of(name), name, stored_of(name, options)))
@@ -82,6 +86,7 @@ class ScheduleVerbs:
     def upsert(self, name: str, *, app: str | None = None, **options: Any) -> Schedule:
         """Create it, or make it what these options say; unchanged it is left alone, and paused it stays paused."""
         schedule_id, stored = slug_of(name), stored_of(name, options)
+        app = text_of("app", app)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
             row = tx.schedule(schedule_id)
@@ -113,7 +118,13 @@ class ScheduleVerbs:
         after: str | None = None,
     ) -> list[Schedule]:
         """Schedules by id, beginning after that one."""
-        wanted = ScheduleFilter(app, target, labels or {}, include_deleted=False, limit=limit, after_id=after)
+        wanted = ScheduleFilter(
+            text_of("app", app),
+            text_of("target", target),
+            labels_of(labels),
+            limit=count_of("limit", limit),
+            after_id=text_of("after", after),
+        )
 
         def act(tx: Transaction) -> list[Schedule]:
             found = tx.list_schedules(wanted)
@@ -148,7 +159,7 @@ class ScheduleVerbs:
     def pause(self, name: str, note: str | None = None, *, until: Moment | None = None, by: str = "user") -> Schedule:
         """Start nothing of its own until it is resumed, or until that moment."""
         until_at = None if until is None else instant_of(until, "until")
-        note = text_of("note", note)
+        note, by = text_of("note", note), text_of("by", by) or "user"
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
             found = find(tx, name)

@@ -1,0 +1,181 @@
+"""The checker must find what it is there for: every verdict, on stories that were made to deserve it."""
+
+from typing import Any
+
+import pytest
+
+from tests.crash.checker import SECOND, Cursor, Disturbance, Gap, Ledger, Report, Row, Story, check
+from tests.crash.evidence import Evidence, Execution, Key, Note
+from tests.crash.plan import Planned
+
+PLAN = (Planned("tick", 10), Planned("flaky", 10, fails=True))
+CREATED, END = 1000 * SECOND + 1, 1020 * SECOND
+
+
+def a_row(schedule: str, second: int, attempt: int = 1, **changes: Any) -> Row:
+    """A run of process 7 that succeeded."""
+    nominal_at = second * SECOND
+    row = Row(
+        ref=second * 10 + attempt + (5 if schedule == "flaky" else 0),
+        schedule=schedule,
+        kind="slot",
+        nominal_at=nominal_at,
+        attempt=attempt,
+        due_at=nominal_at,
+        status="success",
+        reason=None,
+        token=1,
+        losses=0,
+        ended_at=nominal_at + (attempt + 1) * SECOND,
+        worker="crash host:7/1",
+    )
+    return row._replace(**changes)
+
+
+def an_execution(row: Row, **changes: Any) -> Execution:
+    outcome = "done" if row.status == "success" else "failed"
+    started = row.nominal_at / SECOND + 0.1 + row.attempt
+    return Execution(row.key, 7, started, started + 0.5, outcome)._replace(**changes)
+
+
+FAILED: dict[str, Any] = {"status": "error", "reason": "internal"}
+ROWS = [
+    a_row("tick", 1010),
+    a_row("tick", 1020),
+    a_row("flaky", 1010, **FAILED),
+    a_row("flaky", 1010, 2),
+    a_row("flaky", 1020, **FAILED),
+    a_row("flaky", 1020, 2, **FAILED),
+    a_row("flaky", 1020, 3),
+]
+CURSORS = {planned.name: Cursor(planned.name, CREATED, CREATED, END, 0, 0) for planned in PLAN}
+
+
+def a_story(rows: list[Row] = ROWS, **changes: Any) -> Story:
+    """One in which all is well: four slots, one of them retried once, one twice."""
+    executions = [an_execution(row) for row in ROWS]
+    story = Story(PLAN, Ledger(rows, CURSORS, []), Evidence(executions, []), [], END)
+    return story._replace(**changes)
+
+
+def verdicts(story: Story) -> set[str]:
+    return {problem.partition(":")[0] for problem in report_on(story).problems}
+
+
+def report_on(story: Story) -> Report:
+    return check(story, least=1)
+
+
+def evidence_with(*executions: Execution, notes: list[Note] | None = None) -> Evidence:
+    return Evidence(sorted([*a_story().evidence.executions, *executions], key=lambda run: run.started), notes or [])
+
+
+def without(row: Row, *instead: Row) -> list[Row]:
+    return [other for other in ROWS if other != row] + list(instead)
+
+
+FIRST, SECOND_ONE = ROWS[:2]
+AGAIN = an_execution(FIRST, pid=8, started=1014.0, ended=1014.5)
+BESIDE = an_execution(SECOND_ONE, started=1011.3, ended=1011.9)
+
+
+def test_a_story_in_which_all_is_well_has_no_problems() -> None:
+    report = report_on(a_story())
+    assert report.problems == []
+    assert report.figures["slots"] == 4
+    assert report.figures["executions"] == 7
+
+
+@pytest.mark.parametrize(
+    ("verdict", "story"),
+    [
+        pytest.param("lost", a_story(without(FIRST), evidence=Evidence([], [])), id="a slot without a row"),
+        pytest.param("lost", a_story(ROWS[:-1]), id="a failure without its retry"),
+        pytest.param("lost", a_story(ledger=Ledger([], {}, []), evidence=Evidence([], [])), id="a schedule"),
+        pytest.param(
+            "lost",
+            a_story(evidence=evidence_with(notes=[Note("acknowledged", 7, 1011.0, (Key("tick", "manual", 5, 1),))])),
+            id="an acknowledged trigger",
+        ),
+        pytest.param(
+            "lost",
+            a_story(evidence=evidence_with(notes=[Note("declared", 7, 999.0, ())])),
+            id="a schedule that was created again",
+        ),
+        pytest.param("doubled", a_story([*ROWS, FIRST._replace(ref=1)]), id="a slot with two rows"),
+        pytest.param(
+            "doubled",
+            a_story(ledger=Ledger(ROWS, CURSORS, [Gap("tick", FIRST.nominal_at, FIRST.nominal_at)])),
+            id="a slot with a row and a gap",
+        ),
+        pytest.param("doubled", a_story([*ROWS, a_row("tick", 1010, 2)]), id="an attempt after a success"),
+        pytest.param("doubled", a_story(evidence=evidence_with(AGAIN)), id="an execution for nothing"),
+        pytest.param("ghost", a_story([*ROWS, a_row("tick", 1015)]), id="a row that the spec does not name"),
+        pytest.param("ghost", a_story([*ROWS, a_row("tick", 1030)]), id="a row after the end"),
+        pytest.param("ghost", a_story(without(FIRST)), id="an execution without a row"),
+        pytest.param(
+            "ghost",
+            a_story(without(FIRST, FIRST._replace(status="skipped", reason="overlap"))),
+            id="an execution of what was skipped",
+        ),
+        pytest.param(
+            "early", a_story(without(FIRST, FIRST._replace(due_at=1012 * SECOND))), id="a start before its time"
+        ),
+        pytest.param("unexecuted", a_story(evidence=Evidence([], [])), id="a success that nobody saw"),
+        pytest.param(
+            "unexecuted",
+            a_story(without(FIRST, FIRST._replace(worker="crash host:8/1"))),
+            id="a success recorded by another process",
+        ),
+        pytest.param(
+            "unexecuted",
+            a_story(without(FIRST, FIRST._replace(ended_at=FIRST.nominal_at))),
+            id="a success recorded before it was one",
+        ),
+        pytest.param(
+            "unexplained", a_story(without(FIRST, FIRST._replace(status="skipped"))), id="a skip without a reason"
+        ),
+        pytest.param("overlap", a_story(evidence=evidence_with(BESIDE)), id="two runs at the same time"),
+        pytest.param(
+            "changed",
+            a_story(snapshots=[Ledger([FIRST._replace(status="error", reason="lost")], {}, [])]),
+            id="a final row that changed",
+        ),
+        pytest.param("changed", a_story(ROWS[1:], snapshots=[Ledger([FIRST], {}, [])]), id="a final row that went"),
+        pytest.param("stuck", a_story(without(FIRST, FIRST._replace(status="running"))), id="a run without an end"),
+        pytest.param(
+            "stuck",
+            a_story(ledger=Ledger(ROWS, {**CURSORS, "tick": CURSORS["tick"]._replace(held=1)}, [])),
+            id="a count of nothing",
+        ),
+    ],
+)
+def test_the_checker_finds(verdict: str, story: Story) -> None:
+    assert verdict in verdicts(story)
+
+
+def test_a_second_execution_is_explained_by_a_kill_between_the_two() -> None:
+    killed = [Disturbance("kill", 7, 1012.0)]
+    rows = without(FIRST, FIRST._replace(worker="crash host:8/2", ended_at=1015 * SECOND))
+    assert verdicts(a_story(rows, evidence=evidence_with(AGAIN), disturbances=killed)) == set()
+    too_early = [Disturbance("kill", 7, 1000.0)]
+    assert verdicts(a_story(rows, evidence=evidence_with(AGAIN), disturbances=too_early)) == {"doubled"}
+
+
+def test_a_second_execution_is_explained_by_the_loss_of_the_lease() -> None:
+    rows = without(FIRST, FIRST._replace(worker="crash host:8/2", ended_at=1015 * SECOND))
+    fenced = evidence_with(AGAIN, notes=[Note("fenced", 7, 1016.0, (FIRST.key,))])
+    assert verdicts(a_story(rows, evidence=fenced)) == set()
+    another = evidence_with(AGAIN, notes=[Note("fenced", 7, 1016.0, (SECOND_ONE.key,))])
+    assert verdicts(a_story(rows, evidence=another)) == {"doubled"}
+
+
+def test_slots_in_a_gap_are_recorded() -> None:
+    gap = Gap("tick", FIRST.nominal_at, FIRST.nominal_at)
+    executions = [run for run in a_story().evidence.executions if run.key != FIRST.key]
+    story = a_story(ledger=Ledger(without(FIRST), CURSORS, [gap]), evidence=Evidence(executions, []))
+    assert verdicts(story) == set()
+
+
+def test_a_story_in_which_too_little_happened_proves_nothing() -> None:
+    assert check(a_story(), least=5).problems == ["idle: 4 runs succeeded, less than 5: this proves nothing"]
