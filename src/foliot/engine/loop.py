@@ -1,24 +1,22 @@
-"""The loop: one turn settles, rescues, takes up and sweeps in one transaction, then sleeps until something is due."""
+"""The loop: a turn when something is due, ended or asked for; else it sleeps. No leader, no beat, no timer each."""
 
 import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from foliot.books.configurations import Configurations
 from foliot.books.entries import Crew, Entries
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
-from foliot.engine.backfiller import feed
-from foliot.engine.crew import Hands
-from foliot.engine.dispatcher import take_up, with_memories
+from foliot.engine.hands import Hands
 from foliot.engine.pruner import prune
-from foliot.engine.rescuer import Recall, hand_back, recall, rescue
+from foliot.engine.rescuer import hand_back
 from foliot.engine.settings import EngineSettings
-from foliot.engine.settler import Report, StaleReports, settle_all, settle_with_care
-from foliot.engine.sweeper import NEWEST_SHARE, sweep
-from foliot.ports import Clock, Database, Earliest, Gate, Launch, Transaction
+from foliot.engine.settler import StaleReports
+from foliot.engine.turn import Fenced, Shift, Situation, Turn
+from foliot.ports import Clock, Database, Gate, Transaction
 
 T = TypeVar("T")
 
@@ -27,47 +25,8 @@ log = logging.getLogger("foliot.engine")
 _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
 _SHORTEST_WAIT = 1e-6
-_OVERDUE = 1 * MICROSECONDS
-"""Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""
-
-
 _OTHERS_HAVE_IT = 50_000
-
-
-class Fenced(Exception):
-    """This worker was declared gone while it was not looking."""
-
-
-class Situation(NamedTuple):
-    """What a turn knows before its transaction begins."""
-
-    reports: list[Report]
-    held: dict[int, int] | None
-    """Token by run, when the ledger is to be compared with it."""
-    in_hand: int
-    rooms: dict[int, int]
-    """By target, how many runs could be started."""
-    batch: int
-    careful: bool
-    progress: list[tuple[str, int, int]]
-    starts: bool
-    """Whether anything new may start."""
-
-
-class Turn(NamedTuple):
-    """What a turn did, once it is committed."""
-
-    now: int
-    launches: list[Launch]
-    refused: list[Report]
-    recalled: Recall | None
-    rescued: int
-    is_full: bool
-    recalls: bool
-    leased_until: int | None
-    next_at: int | None
-    offset: int
-    """How far the database's clock is ahead of this machine's."""
+"""Microseconds until the next look at what is due and could not be had."""
 
 
 class Counters:
@@ -99,6 +58,7 @@ class Engine:
         self.counters = Counters()
         self.worker = 0
         self._known = Configurations()
+        self._shift = Shift(clock, self.settings, self._known)
         self._poked = asyncio.Event()
         self._hands = Hands(gate, clock, self._poked.set)
         self._targets: dict[str, int] = {}
@@ -214,7 +174,7 @@ class Engine:
         self._next_at = None
         began = self.clock.steady()
         try:
-            turn = await self._write(lambda tx: self._work(tx, situation))
+            turn = await self._write(lambda tx: self._shift.work(tx, situation))
         except StaleReports:
             await self._turn(careful=True)
             return
@@ -241,6 +201,8 @@ class Engine:
         # What is settled in this turn makes room for what it starts.
         free = max(0, self.settings.max_running - in_hand + len(reports))
         return Situation(
+            worker=self.worker,
+            leased_until=self._leased_until,
             reports=reports,
             held=self._hands.tokens() if compare else None,
             in_hand=in_hand,
@@ -265,95 +227,6 @@ class Engine:
                 await self._survive(error)
                 return False
         return True
-
-    def _work(self, tx: Transaction, situation: Situation) -> Turn:
-        """All that a turn writes. It may be run again from the start: it changes nothing but the database."""
-        offset = tx.now - self.clock.now()
-        settings = self.settings
-        entries = Entries(tx, Crew(self.worker, situation.rooms))
-        recalled = None
-        leased_until = self._leased_until
-        if situation.held is not None:
-            if not tx.renew(self.worker, tx.now + settings.lease if situation.held else None):
-                raise Fenced
-            leased_until = tx.now + settings.lease if situation.held else None
-            recalled = recall(situation.held, tx.leased(self.worker))
-            if recalled.unknown:
-                hand_back(tx, entries, self._known, self.worker, situation.held)
-            tx.note_progress(situation.progress)
-        refused: list[Report] = []
-        if situation.careful and situation.reports:
-            refused = settle_with_care(tx, entries, self._known, situation.reports).refused
-        elif situation.reports:
-            settle_all(tx, entries, self._known, situation.reports)
-        rescued = rescue(tx, entries, self._known, self.worker) if situation.starts else None
-        earliest = tx.earliest(list(situation.rooms))
-        is_full = self._start_due(tx, entries, situation, earliest)
-        if rescued is not None:
-            is_full = is_full or rescued.has_more
-        launches = with_memories(tx, entries.launches)
-        in_hand = situation.in_hand - len(situation.reports) + len(launches)
-        leased_until = self._lease(tx, leased_until, in_hand, len(launches))
-        if entries.recalls:
-            tx.notify("recall")
-        next_at = None if is_full else self._next(tx, situation, tx.earliest(list(situation.rooms)))
-        return Turn(
-            tx.now,
-            launches,
-            refused,
-            recalled,
-            0 if rescued is None else rescued.runs,
-            is_full,
-            entries.recalls,
-            leased_until,
-            next_at,
-            offset,
-        )
-
-    def _start_due(self, tx: Transaction, entries: Entries, situation: Situation, earliest: list[Earliest]) -> bool:
-        """Take up, sweep and feed for each target; whether there is more to do at once."""
-        is_full = False
-        for first in earliest:
-            room = entries.crew.room_for(first.target)
-            has_due = first.wake_at is not None and first.wake_at <= tx.now
-            if first.ready_at is not None and first.ready_at <= tx.now and room:
-                # A share is left to slots that just came due, lest a storm of those that wait buries them.
-                most = room - room // NEWEST_SHARE if has_due else room
-                is_full |= take_up(tx, entries, self._known, first.target, min(situation.batch, most))
-            if has_due:
-                until = tx.now if entries.crew.room_for(first.target) else tx.now - _OVERDUE
-                is_full |= sweep(tx, entries, self._known, first.target, situation.batch, until)
-            has_room = entries.crew.room_for(first.target) > 0
-            if first.backfill_at is not None and first.backfill_at <= tx.now and has_room:
-                is_full |= feed(tx, entries, self._known, first.target, situation.batch)
-        return is_full
-
-    def _lease(self, tx: Transaction, until: int | None, in_hand: int, launched: int) -> int | None:
-        """Hold a lease exactly while there is something in hand.
-
-        It is written with the runs that need it, whenever there are any: so that a worker which was declared gone
-        while this transaction was under way cannot leave runs behind that nobody looks after.
-        """
-        if launched:
-            wanted = tx.now + self.settings.lease
-        elif in_hand == 0 and until is not None:
-            wanted = None
-        else:
-            return until
-        if not tx.renew(self.worker, wanted):
-            raise Fenced
-        return wanted
-
-    def _next(self, tx: Transaction, situation: Situation, earliest: list[Earliest]) -> int | None:
-        """When to look again: at the first thing that will be due, or that another worker's lease leaves behind."""
-        moments = [tx.next_expiry(self.worker)]
-        for first in earliest:
-            room = situation.rooms[first.target]
-            moments.append(first.wake_at if room else first.wake_at and first.wake_at + _OVERDUE)
-            if room:
-                moments += [first.ready_at, first.backfill_at]
-        known = [moment for moment in moments if moment is not None]
-        return min(known, default=None)
 
     def _conclude(self, turn: Turn, situation: Situation, began: float) -> None:
         steady = self.clock.steady()

@@ -1,0 +1,153 @@
+"""One turn, in one transaction: settle what ended, rescue, take up what waits, sweep what is due, feed backfills."""
+
+from typing import NamedTuple
+
+from foliot.books.configurations import Configurations
+from foliot.books.entries import Crew, Entries
+from foliot.domain.instants import MICROSECONDS
+from foliot.engine.backfiller import feed
+from foliot.engine.dispatcher import take_up, with_memories
+from foliot.engine.rescuer import Recall, hand_back, recall, rescue
+from foliot.engine.settings import EngineSettings
+from foliot.engine.settler import Report, settle_all, settle_with_care
+from foliot.engine.sweeper import NEWEST_SHARE, sweep
+from foliot.ports import Clock, Earliest, Launch, Transaction
+
+_OVERDUE = 1 * MICROSECONDS
+"""Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""
+
+
+class Fenced(Exception):
+    """This worker was declared gone while it was not looking."""
+
+
+class Situation(NamedTuple):
+    """What a turn knows before its transaction begins."""
+
+    worker: int
+    leased_until: int | None
+    reports: list[Report]
+    held: dict[int, int] | None
+    """Token by run, when the ledger is to be compared with it."""
+    in_hand: int
+    rooms: dict[int, int]
+    """By target, how many runs could be started."""
+    batch: int
+    careful: bool
+    progress: list[tuple[str, int, int]]
+    starts: bool
+    """Whether anything new may start."""
+
+
+class Turn(NamedTuple):
+    """What a turn did, once it is committed."""
+
+    now: int
+    launches: list[Launch]
+    refused: list[Report]
+    recalled: Recall | None
+    rescued: int
+    is_full: bool
+    recalls: bool
+    leased_until: int | None
+    next_at: int | None
+    offset: int
+    """How far the database's clock is ahead of this machine's."""
+
+
+class Shift:
+    """What a worker brings to every turn: its clock, its settings, and the configurations that it knows."""
+
+    def __init__(self, clock: Clock, settings: EngineSettings, known: Configurations) -> None:
+        self.clock = clock
+        self.settings = settings
+        self.known = known
+
+    def work(self, tx: Transaction, situation: Situation) -> Turn:
+        """All that a turn writes. It may be run again from the start: it changes nothing but the database."""
+        offset = tx.now - self.clock.now()
+        settings = self.settings
+        entries = Entries(tx, Crew(situation.worker, situation.rooms))
+        recalled = None
+        leased_until = situation.leased_until
+        if situation.held is not None:
+            if not tx.renew(situation.worker, tx.now + settings.lease if situation.held else None):
+                raise Fenced
+            leased_until = tx.now + settings.lease if situation.held else None
+            recalled = recall(situation.held, tx.leased(situation.worker))
+            if recalled.unknown:
+                hand_back(tx, entries, self.known, situation.worker, situation.held)
+            tx.note_progress(situation.progress)
+        refused: list[Report] = []
+        if situation.careful and situation.reports:
+            refused = settle_with_care(tx, entries, self.known, situation.reports).refused
+        elif situation.reports:
+            settle_all(tx, entries, self.known, situation.reports)
+        rescued = rescue(tx, entries, self.known, situation.worker) if situation.starts else None
+        earliest = tx.earliest(list(situation.rooms))
+        is_full = self._start_due(tx, entries, situation, earliest)
+        if rescued is not None:
+            is_full = is_full or rescued.has_more
+        launches = with_memories(tx, entries.launches)
+        in_hand = situation.in_hand - len(situation.reports) + len(launches)
+        leased_until = self._lease(tx, situation.worker, leased_until, in_hand, len(launches))
+        if entries.recalls:
+            tx.notify("recall")
+        next_at = None if is_full else self._next(tx, situation, tx.earliest(list(situation.rooms)))
+        return Turn(
+            tx.now,
+            launches,
+            refused,
+            recalled,
+            0 if rescued is None else rescued.runs,
+            is_full,
+            entries.recalls,
+            leased_until,
+            next_at,
+            offset,
+        )
+
+    def _start_due(self, tx: Transaction, entries: Entries, situation: Situation, earliest: list[Earliest]) -> bool:
+        """Take up, sweep and feed for each target; whether there is more to do at once."""
+        is_full = False
+        for first in earliest:
+            room = entries.crew.room_for(first.target)
+            has_due = first.wake_at is not None and first.wake_at <= tx.now
+            if first.ready_at is not None and first.ready_at <= tx.now and room:
+                # A share is left to slots that just came due, lest a storm of those that wait buries them.
+                most = room - room // NEWEST_SHARE if has_due else room
+                is_full |= take_up(tx, entries, self.known, first.target, min(situation.batch, most))
+            if has_due:
+                until = tx.now if entries.crew.room_for(first.target) else tx.now - _OVERDUE
+                is_full |= sweep(tx, entries, self.known, first.target, situation.batch, until)
+            has_room = entries.crew.room_for(first.target) > 0
+            if first.backfill_at is not None and first.backfill_at <= tx.now and has_room:
+                is_full |= feed(tx, entries, self.known, first.target, situation.batch)
+        return is_full
+
+    def _lease(self, tx: Transaction, worker: int, until: int | None, in_hand: int, launched: int) -> int | None:
+        """Hold a lease exactly while there is something in hand.
+
+        It is written with the runs that need it, whenever there are any: so that a worker which was declared gone
+        while this transaction was under way cannot leave runs behind that nobody looks after.
+        """
+        if launched:
+            wanted = tx.now + self.settings.lease
+        elif in_hand == 0 and until is not None:
+            wanted = None
+        else:
+            return until
+        if not tx.renew(worker, wanted):
+            raise Fenced
+        return wanted
+
+    def _next(self, tx: Transaction, situation: Situation, earliest: list[Earliest]) -> int | None:
+        """When to look again: at the first thing that will be due, or that another worker's lease leaves behind."""
+        moments = [tx.next_expiry(situation.worker)]
+        for first in earliest:
+            room = situation.rooms[first.target]
+            moments.append(first.wake_at if room else first.wake_at and first.wake_at + _OVERDUE)
+            if room:
+                moments += [first.ready_at, first.backfill_at]
+        known = [moment for moment in moments if moment is not None]
+        return min(known, default=None)
