@@ -57,6 +57,11 @@ class _UndoError(Exception):
     pass
 
 
+def _is_in_hand(known: Known) -> bool:
+    """Whether a worker has it: one that was taken from its worker is nobody's to finish."""
+    return known.row.status == Status.RUNNING and known.row.worker is not None
+
+
 class RunMachine(RuleBasedStateMachine):
     stage: Stage
 
@@ -180,7 +185,7 @@ class RunMachine(RuleBasedStateMachine):
 
         accepted = self.stage.write(lambda tx: tx.finish([report]))
 
-        assert accepted == (off_by == 0 and before.row.status == Status.RUNNING)
+        assert accepted == (off_by == 0 and _is_in_hand(before))
         if accepted:
             self.known[ref] = before.with_row(**outcome._asdict(), ended_at=at)
 
@@ -190,7 +195,7 @@ class RunMachine(RuleBasedStateMachine):
         """As the settler does: one stale token, and all of it is undone."""
         at = self.tick()
         reports = [Finish(ref, known.row.token, outcome, at) for ref, known in self.known.items()]
-        should = all(known.row.status == Status.RUNNING for known in self.known.values())
+        should = all(_is_in_hand(known) for known in self.known.values())
 
         def act(tx: SqlTransaction) -> None:
             if not tx.finish(reports):

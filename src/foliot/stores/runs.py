@@ -40,7 +40,8 @@ _FINISH = UpdateMany(
     "runs",
     "status:text reason:text result:text error:text ended_at",
     keys="ref token",
-    also="runs.status = 'running'",
+    # A run that was taken from its worker is nobody's to finish until another has it.
+    also="runs.status = 'running' AND runs.ready_for IS NULL",
 )
 _LOSE = UpdateMany(
     "runs",
