@@ -131,7 +131,7 @@ class ScheduleFilter(NamedTuple):
 
     app: str | None = None
     target: str | None = None
-    labels: Mapping[str, str] = {}  # noqa: RUF012: read only
+    labels: Mapping[str, str] = {}
     include_deleted: bool = False
     limit: int | None = None
     after_id: str | None = None

@@ -54,7 +54,7 @@ class LocalGate:
             return Outcome(Status.CANCELLED, reason, error=_writable(str(stopped)))
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001: whatever its code raises, the run has ended
+        except BaseException as error:  # Whatever its code raises, the run has ended.
             return _failure(error)
         return _SUCCESS if result is None else _success(result)
 
