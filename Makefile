@@ -13,10 +13,14 @@ INSTALL_WITH_PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-ch
 export UV_SYSTEM_CERTS ?= true
 
 FUZZ_SECONDS ?= 120
+SEEDS ?= 1000
+KILLS ?= 1000
+POINTS ?= 500
 APP ?= hello:app
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test test-all check format bench docs preview lock clean
+.PHONY: help setup serve test test-all check format bench docs preview lock clean \
+  simulate crashes storm mutants power faults prove
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +53,27 @@ check: $(READY) ## Check format, lint, types and the import contracts
 format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+simulate: $(READY) ## Prove: the engine under seeded faults in virtual time, SEEDS=1000 days or SEEDS=7,8 to see one again
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+crashes: $(READY) ## Prove: die at every commit and around every dispatch, the first, second and third time
+	$(BIN)/python -m tests.crash.fail_points
+
+storm: $(READY) ## Prove: KILLS=1000 processes killed at random on each database, and worse
+	$(BIN)/python -m tests.crash.storm --kills $(KILLS)
+
+mutants: $(READY) ## Prove: each deliberately broken variant is caught by a named test
+	$(BIN)/python -m tests.mutants
+
+power: $(READY) ## Prove: the power fails at POINTS=500 moments, and SQLite has all that it acknowledged
+	$(BIN)/python -m tests.power --points $(POINTS)
+
+faults: $(READY) ## Prove: full disk, no permission, no file handles, no database, a clock that jumps
+	$(BIN)/python -m tests.faults
+
+prove: simulate crashes storm mutants power faults ## All of the proof in its long form; writes docs/reliability.md
+	$(BIN)/python -m tests.proof.report
 
 bench: $(READY) ## Measure: next times beside cronsim, croniter, APScheduler, cronexpr; the engine beside a raw yardstick
 	$(BIN)/python benchmarks/cron_next.py
