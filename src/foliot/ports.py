@@ -83,10 +83,6 @@ class Finish(NamedTuple):
     outcome: Outcome
     ended_at: int
 
-    def row(self) -> Row:
-        outcome = self.outcome
-        return (outcome.status, outcome.reason, outcome.result, outcome.error, self.ended_at, self.ref, self.token)
-
 
 class RunFilter(NamedTuple):
     """Which runs somebody wants to see."""

@@ -3,8 +3,9 @@
 import json
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from foliot.domain.errors import Invalid
 from foliot.domain.generation import Timetable
@@ -17,8 +18,7 @@ from foliot.ports import ScheduleRow, Transaction
 log = logging.getLogger("foliot.books")
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduled:
+class Scheduled(NamedTuple):
     """A schedule's configuration, ready to be worked with."""
 
     ref: int

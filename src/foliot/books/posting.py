@@ -28,15 +28,17 @@ def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: St
         return state
     marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
     generation = generate(schedule.timetable, schedule.policies, state, tx.now, SLOTS_A_SWEEP, marked)
+    if generation.is_one and _is_free(schedule, state):
+        entries.start_slot(schedule, state, generation.due[0], occupies=True)
+        state = state.swept(generation.swept_to, generation.wake_at, running=1)
+        entries.move(state)
+        return state
     resumes = state.pause_from is not None and not state.is_paused(tx.now)
     state = state._replace(swept_to=generation.swept_to, wake_at=generation.wake_at)
     if marked:
         state = state._replace(marks=sum(mark > state.swept_to for mark in marked))
     _post_generation(entries, schedule, state, generation)
-    if len(generation.due) == 1 and _is_free(schedule, state):
-        entries.start_slot(schedule, state, generation.due[0], occupies=True)
-        state = state._replace(running=1)
-    elif generation.due or (state.held and not state.is_paused(tx.now)):
+    if generation.due or (state.held and not state.is_paused(tx.now)):
         state = post_applicants(tx, entries, schedule, state, [Applicant(*slot) for slot in generation.due])
     if resumes and (state.wake_at is None or state.wake_at > tx.now):
         tx.wake_retries(state.ref, state.target)
@@ -53,6 +55,8 @@ def _is_free(schedule: Scheduled, state: State) -> bool:
         state.running == 0
         and state.held == 0
         and state.remaining is None
+        and state.pause_from is None
+        and state.marks == 0
         and schedule.policies.overlap is not Overlap.ALLOW_ALL
     )
 

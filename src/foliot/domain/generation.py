@@ -45,6 +45,8 @@ class Generation(NamedTuple):
     """Every slot up to here is in this value, or was in one before."""
     wake_at: int | None
     """When to look again; None when no slot is to come."""
+    is_one: bool = False
+    """Whether one slot that is on time is all: nearly always it is."""
 
 
 class Timetable(NamedTuple):
@@ -104,7 +106,7 @@ def generate(
         following = timetable.next_after(first.nominal_at // MICROSECONDS)
         if following is None or following.due_at > now:
             wake_at = None if following is None else following.due_at
-            return Generation((first,), (), (), (), first.nominal_at, wake_at)
+            return Generation((first,), (), (), (), first.nominal_at, wake_at, True)
     return _catch_up(timetable, policies, state, now, room, frozenset(marked))
 
 

@@ -42,12 +42,13 @@ class Running:
 class Hands:
     """What this worker holds, and what it has to report."""
 
-    def __init__(self, gate: Gate, clock: Clock, wake: Callable[[], None]) -> None:
+    def __init__(self, gate: Gate, clock: Clock, now: Callable[[], int], wake: Callable[[], None]) -> None:
         self.gate = gate
         self.clock = clock
         self.held: dict[int, Running] = {}
         self.abandoned = 0
         """Threads that could not be stopped and work on, though nothing of it counts."""
+        self._now = now
         self._wake = wake
         self._reports: list[Report] = []
         self._deadlines: list[tuple[float, int, int]] = []
@@ -95,7 +96,7 @@ class Hands:
         if running.is_reported or running.control.fenced:
             return
         running.is_reported = True
-        self._reports.append(Report(running.launch, outcome, running.control.order, self.clock.now()))
+        self._reports.append(Report(running.launch, outcome, running.control.order, self._now()))
         self._wake()
 
     @property

@@ -60,7 +60,7 @@ class Engine:
         self._known = Configurations()
         self._shift = Shift(clock, self.settings, self._known)
         self._poked = asyncio.Event()
-        self._hands = Hands(gate, clock, self._poked.set)
+        self._hands = Hands(gate, clock, self._now, self._poked.set)
         self._targets: dict[str, int] = {}
         self._batch = self.settings.smallest_batch
         self._is_full = False

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from foliot.books.configurations import Configurations
+from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.ending import End, post_end
 from foliot.books.entries import Entries
 from foliot.domain.runs import FINAL, Kind, Order, Status
@@ -36,14 +36,15 @@ def settle_all(tx: Transaction, entries: Entries, known: Configurations, reports
     finishes = [Finish(report.launch.ref, report.launch.token, report.outcome, report.ended_at) for report in reports]
     if not tx.finish(finishes):
         raise StaleReports
-    configurations = known.of(tx, states.values())
+    configurations: dict[int, Scheduled] = {}
     for report in reports:
         ref = report.launch.schedule_ref
         state = states[ref]
         if _is_plain(report, state):
-            states[ref] = state._replace(running=state.running - 1)
+            states[ref] = state.with_running(state.running - 1)
             entries.keep(states[ref])
         else:
+            configurations = configurations or known.of(tx, states.values())
             states[ref] = post_end(tx, entries, configurations[ref], state, end_of(report))
     entries.write(tx)
 

@@ -82,7 +82,8 @@ class Runs(Part):
 
     def finish(self, reports: Sequence[Finish]) -> bool:
         """Record outcomes, each under its token; False when a token was stale, and the transaction must be undone."""
-        return self.dialect.update(self.cx, _FINISH, [report.row() for report in reports]) == len(reports)
+        rows = [(*report.outcome, report.ended_at, report.ref, report.token) for report in reports]
+        return self.dialect.update(self.cx, _FINISH, rows) == len(rows)
 
     def standing(self, refs: Iterable[int]) -> dict[int, tuple[int, Status]]:
         """Token and status of these runs."""

@@ -18,6 +18,7 @@ _COLUMNS = [
     for name in ScheduleRow._fields
 ]
 _STATE = [_cursors.c[name] for name in State._fields]
+_COLD = ", ".join("t.name" if name == "target_name" else f"s.{name}" for name in ScheduleRow._fields)
 
 _IDS_AT_ONCE = 10_000
 
@@ -53,7 +54,10 @@ class Schedules(Part):
 
     def configurations(self, refs: Iterable[int]) -> list[ScheduleRow]:
         """The cold halves of these schedules."""
-        return self._rows(_select().where(_schedules.c.ref.in_(list(refs))))
+        text = (
+            f"SELECT {_COLD} FROM schedules s JOIN targets t ON t.ref = s.target WHERE {self.dialect.any_of('s.ref')}"
+        )
+        return [ScheduleRow(*row) for row in self._all(text, self.dialect.list_of(refs))]
 
     def schedule(self, schedule_id: str) -> ScheduleRow | None:
         rows = self._rows(_select().where(_schedules.c.id == schedule_id))
