@@ -4,8 +4,11 @@ from typing import NamedTuple
 
 STRICT = ("skip", "buffer_one", "buffer_all", "cancel_other")
 """Overlap policies under which two runs of a schedule are never at work at the same time."""
+POLICIES = (*STRICT, "terminate_other", "allow_all")
 ATTEMPTS = 3
 BACKOFF = 0.2
+LEASE = 2.0
+"""Seconds for which a worker holds its runs without a word."""
 
 
 class Planned(NamedTuple):
@@ -23,6 +26,13 @@ class Planned(NamedTuple):
     in_thread: bool = False
     is_triggered: bool = False
     """Processes trigger it besides, every now and then."""
+    is_handled: bool = False
+    """Processes pause and resume it, and skip, cancel, end and try again what it runs."""
+    is_filled: bool = False
+    """Processes ask for what it did not run in the past."""
+    offset: int = 0
+    by_time: bool = False
+    """Judged by the wall times of its runs alone, besides: they are short and wait for nothing but their time."""
 
 
 FEW = (
@@ -40,14 +50,47 @@ FEW = (
 )
 """One of each: for a crash at one place."""
 
+HANDLED = (
+    Planned("skipping", 1),
+    Planned("retrying", 1, fails=True),
+    Planned("triggered", 2, "buffer_all", longest=0.1, is_triggered=True),
+    Planned("handled", 1, "buffer_all", longest=0.2, is_handled=True),
+    Planned("filled", 1, longest=0.1, is_filled=True),
+)
+"""With people at it: for a crash in a verb, or in what follows from one."""
+
 MANY = (
     *FEW,
     *(
         Planned(f"{overlap.replace('_', '-')}-{number}", every, overlap, jitter=0.8 * (number % 2))
-        for overlap in (*STRICT, "terminate_other", "allow_all")
+        for overlap in POLICIES
         for number, every in enumerate((1, 1, 2, 2))
     ),
+    *(Planned(f"by-time-{number}", 2, "allow_all", longest=0.05, by_time=True) for number in range(4)),
 )
-"""For a storm."""
+"""For a short storm."""
 
-PLANS = {"few": FEW, "many": MANY}
+
+def _of_a_hundred(number: int) -> Planned:
+    """Mostly short runs, half of them at odd seconds; policies, jitter, retries and threads in every combination."""
+    offset = number % 2
+    if number < 20:
+        overlap = ("allow_all", "skip")[number // 2 % 2]
+        return Planned(f"by-time-{number}", 2, overlap, longest=0.03, offset=offset, by_time=True)
+    return Planned(
+        f"one-{number}",
+        2,
+        POLICIES[number % len(POLICIES)],
+        longest=0.3 if number % 20 == 0 else 0.06,
+        fails=number % 7 == 0,
+        jitter=0.8 * (number % 3 == 0),
+        in_thread=number % 11 == 0,
+        is_triggered=number in (33, 66, 99),
+        offset=offset,
+    )
+
+
+HUNDRED = tuple(map(_of_a_hundred, range(100)))
+"""For a long storm: fifty slots a second."""
+
+PLANS = {"few": FEW, "handled": HANDLED, "many": MANY, "hundred": HUNDRED}

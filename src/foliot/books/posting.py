@@ -30,7 +30,7 @@ def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: St
     generation = generate(schedule.timetable, schedule.policies, state, tx.now, SLOTS_A_SWEEP, marked)
     if generation.is_one and _is_free(schedule, state):
         entries.start_slot(schedule, state, generation.due[0], occupies=True)
-        state = state.swept(generation.swept_to, generation.wake_at, running=1)
+        state = state.moved(generation.swept_to, generation.wake_at, running=1)
         entries.move(state)
         return state
     resumes = state.pause_from is not None and not state.is_paused(tx.now)

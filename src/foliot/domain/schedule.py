@@ -66,12 +66,23 @@ class State(NamedTuple):
     def is_paused(self, now: int) -> bool:
         return self.pause_from is not None and (self.pause_to is None or now < self.pause_to)
 
-    def with_running(self, running: int) -> "State":
-        """What `_replace` does, in a third of its time: it happens to every run."""
-        return State(*self[:7], running, *self[8:])
-
-    def swept(self, swept_to: int, wake_at: int | None, running: int) -> "State":
-        return State(*self[:3], swept_to, wake_at, *self[5:7], running, *self[8:])
+    def moved(self, swept_to: int, wake_at: int | None, running: int) -> "State":
+        """What `_replace` does, in a third of its time: it happens to every slot, twice."""
+        return State(
+            self.ref,
+            self.version,
+            self.target,
+            swept_to,
+            wake_at,
+            self.pause_from,
+            self.pause_to,
+            running,
+            self.held,
+            self.remaining,
+            self.marks,
+            self.last_result,
+            self.last_failure,
+        )
 
 
 def slug_of(name: str) -> str:

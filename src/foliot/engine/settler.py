@@ -41,7 +41,7 @@ def settle_all(tx: Transaction, entries: Entries, known: Configurations, reports
         ref = report.launch.schedule_ref
         state = states[ref]
         if _is_plain(report, state):
-            states[ref] = state.with_running(state.running - 1)
+            states[ref] = state.moved(state.swept_to, state.wake_at, state.running - 1)
             entries.keep(states[ref])
         else:
             configurations = configurations or known.of(tx, states.values())
