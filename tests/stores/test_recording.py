@@ -179,8 +179,6 @@ NOWHERE = 404
 @pytest.mark.parametrize(
     "orphan",
     [
-        lambda tx: tx.record([a_new_run(1, NOWHERE)]),
-        lambda tx: tx.start_new([a_started_run(1, NOWHERE)]),
         lambda tx: tx.record_gaps([(NOWHERE, NOON, NOON, 1, Reason.MISSED, NOON)]),
         lambda tx: tx.insert_schedules([a_new_schedule(1, NOWHERE)], [a_new_cursor(1, NOWHERE)]),
         lambda tx: tx.insert_schedules([], [a_new_cursor(NOWHERE, 1)]),
@@ -196,7 +194,7 @@ NOWHERE = 404
             created_at=NOON,
         ),
     ],
-    ids=["run", "started run", "gap", "schedule", "cursor", "backfill"],
+    ids=["gap", "schedule", "cursor", "backfill"],
 )
 def test_nothing_belongs_to_what_there_is_not(stage: Stage, orphan: Callable[[SqlTransaction], object]) -> None:
     with pytest.raises(IntegrityError):

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -37,10 +38,42 @@ class Scheduled(NamedTuple):
 _NO_TIMES = Spec(manual=True).compile()
 
 
-@lru_cache(maxsize=4096)
+class _Compiled:
+    """Compiled specs by their canonical text, those that were compiled last."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._times: dict[str, Times] = {}
+        self._changing = threading.Lock()
+
+    def find(self, spec: str) -> Times | None:
+        return self._times.get(spec)
+
+    def keep(self, spec: str, times: Times) -> None:
+        with self._changing:
+            if len(self._times) >= self._most:
+                del self._times[next(iter(self._times))]
+            self._times[spec] = times
+
+
+_compiled = _Compiled(most=10_000)
+
+
 def compiled(spec: str) -> Times:
     """The instants of a canonical spec, given as text."""
-    return Spec.from_canonical(spec).compile()
+    times = _compiled.find(spec)
+    if times is None:
+        times = Spec.from_canonical(spec).compile()
+        _compiled.keep(spec, times)
+    return times
+
+
+def canonical_text(spec: Spec) -> str:
+    """The canonical form as text, which is how a spec is stored; its instants are remembered."""
+    times, form = spec.resolved()
+    text = json.dumps(form, sort_keys=True, separators=(",", ":"))
+    _compiled.keep(text, times)
+    return text
 
 
 @lru_cache(maxsize=4096)

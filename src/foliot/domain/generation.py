@@ -111,9 +111,16 @@ def generate(
 
 
 def close_pause(timetable: Timetable, state: State, now: int, marked: Collection[int] = ()) -> Generation:
-    """All that a pause has kept from being recorded, as paused: what an edit leaves behind."""
+    """All that a pause has kept from being recorded, as paused: what an edit leaves behind.
+
+    What was due before the pause is missed. A schedule without starts left has owed nothing.
+    """
     late = _Late(timetable, state, now, frozenset(marked))
-    late.record(state.swept_to // MICROSECONDS, now // MICROSECONDS, Reason.PAUSED)
+    after, last = state.swept_to // MICROSECONDS, now // MICROSECONDS
+    if state.remaining != 0 and state.pause_from is not None and after < last:
+        first_paused = late.last_before(state.pause_from, after, last)
+        late.record(after, first_paused, Reason.MISSED)
+        late.record(first_paused, last, Reason.PAUSED)
     return Generation((), (), late.missed, late.gaps, max(state.swept_to, now), None)
 
 
@@ -214,8 +221,8 @@ class _Late:
         if began is None or ended is None:
             self.record(after, last, Reason.MISSED)
             return
-        first_paused = self._last_before(began, after, last)
-        first_free = self._last_before(ended, first_paused, last)
+        first_paused = self.last_before(began, after, last)
+        first_free = self.last_before(ended, first_paused, last)
         self.record(after, first_paused, Reason.MISSED)
         self.record(first_paused, first_free, Reason.PAUSED)
         self.record(first_free, last, Reason.MISSED)
@@ -243,7 +250,7 @@ class _Late:
             newest = times.previous_before(newest)
         return after if newest is None else max(after, newest)
 
-    def _last_before(self, instant: int, after: int, last: int) -> int:
+    def last_before(self, instant: int, after: int, last: int) -> int:
         """The last second of [after, last] whose slots are all due before the instant."""
         boundary = self.timetable.first_due_from(instant, after)
         return last if boundary is None or boundary > last else boundary - 1

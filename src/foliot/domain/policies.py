@@ -120,10 +120,15 @@ class Policies:
 
     def as_text(self) -> str:
         """What differs from the defaults, as JSON: the same text for the same policies."""
-        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        if self.retry is not None:
-            changed["retry"] = {f.name: getattr(self.retry, f.name) for f in fields(self.retry)}
-        return json.dumps(changed, sort_keys=True, separators=(",", ":"))
+        return _text_of(self)
+
+
+@lru_cache(maxsize=4096)
+def _text_of(policies: Policies) -> str:
+    changed = {f.name: getattr(policies, f.name) for f in fields(policies) if getattr(policies, f.name) != f.default}
+    if policies.retry is not None:
+        changed["retry"] = {f.name: getattr(policies.retry, f.name) for f in fields(policies.retry)}
+    return json.dumps(changed, sort_keys=True, separators=(",", ":"))
 
 
 @lru_cache(maxsize=4096)

@@ -89,7 +89,14 @@ class Spec:
 
     def compile(self) -> Times:
         """The instants, ready to be asked for; Invalid when the spec is wrong or names no moment at all."""
+        return self._times(self._plan())
+
+    def resolved(self) -> tuple[Times, Json]:
+        """The instants and the canonical form, for the price of one of them."""
         plan = self._plan()
+        return self._times(plan), _form(plan)
+
+    def _times(self, plan: Plan) -> Times:
         first = FIRST_INSTANT if plan.first is None else plan.first
         last = LAST_INSTANT if plan.last is None else plan.last
         almanac = Almanac(plan.zone, plan.calendars, plan.exclusions, plan.periods, plan.at, first, last)
@@ -108,19 +115,7 @@ class Spec:
 
     def canonical(self) -> Json:
         """The structured form, ready for JSON: plain numbers; zone, offsets and rules for clock changes resolved."""
-        plan = self._plan()
-        return {
-            "calendars": _in_order([calendar_as_json(calendar) for calendar in plan.calendars]),
-            "intervals": [period._asdict() for period in sorted(set(plan.periods))],
-            "at": [_rfc3339(instant) for instant in plan.at],
-            "exclude": _in_order([exclusion_as_json(calendar) for calendar in plan.exclusions]),
-            "start_at": None if plan.first is None else _rfc3339(plan.first),
-            "end_at": None if plan.last is None else _rfc3339(plan.last),
-            "timezone": plan.zone.name,
-            "jitter_us": plan.jitter,
-            "jitter_mode": str(plan.jitter_mode),
-            "manual": plan.manual,
-        }
+        return _form(self._plan())
 
     @classmethod
     def from_canonical(cls, form: Mapping[str, Any] | str) -> "Spec":
@@ -189,6 +184,21 @@ class Spec:
         )
         _check_emptiness(plan)
         return plan
+
+
+def _form(plan: Plan) -> Json:
+    return {
+        "calendars": _in_order([calendar_as_json(calendar) for calendar in plan.calendars]),
+        "intervals": [period._asdict() for period in sorted(set(plan.periods))],
+        "at": [_rfc3339(instant) for instant in plan.at],
+        "exclude": _in_order([exclusion_as_json(calendar) for calendar in plan.exclusions]),
+        "start_at": None if plan.first is None else _rfc3339(plan.first),
+        "end_at": None if plan.last is None else _rfc3339(plan.last),
+        "timezone": plan.zone.name,
+        "jitter_us": plan.jitter,
+        "jitter_mode": str(plan.jitter_mode),
+        "manual": plan.manual,
+    }
 
 
 _Option = TypeVar("_Option", bound=StrEnum)

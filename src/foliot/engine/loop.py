@@ -142,8 +142,9 @@ class Engine:
         self._hands.time_out()
         if self._is_time():
             await self._turn()
-            # The runs just begun take their first step before the next turn.
-            await asyncio.sleep(0)
+            if self.settings.inline:
+                # The runs just begun take their first step before the next turn; where that waits, they do meanwhile.
+                await asyncio.sleep(0)
         elif self._now() - self._pruned_at >= self.settings.prune_every:
             await self._prune()
         else:
@@ -194,9 +195,8 @@ class Engine:
         starts = not self._stopping
         compare = careful or self._recall_wanted or self._heartbeat_due()
         self._recall_wanted = False
-        # While slots wait to be started, settling can wait: until there is no room, or too much to settle.
-        has_room = in_hand < self.settings.max_running
-        holds_back = self._is_full and starts and has_room and self._hands.reports < self._batch and not careful
+        # While slots wait to be started and there is room for them, settling can wait.
+        holds_back = self._is_full and starts and in_hand < self.settings.max_running and not careful
         reports = [] if holds_back else self._hands.take_reports(self.settings.largest_batch)
         # What is settled in this turn makes room for what it starts.
         free = max(0, self.settings.max_running - in_hand + len(reports))

@@ -19,6 +19,9 @@ class Rescue(NamedTuple):
     has_more: bool
 
 
+NOBODY = Rescue(0, has_more=False)
+
+
 def rescue(tx: Transaction, entries: Entries, known: Configurations, me: int) -> Rescue:
     """Take the runs of workers whose lease has run out, and make them ready for others; some at a time."""
     for worker in tx.expired(me):
@@ -29,7 +32,7 @@ def rescue(tx: Transaction, entries: Entries, known: Configurations, me: int) ->
         # Its own last transaction may hold some of them still: they are looked at again.
         if not tx.leased(worker.ref):
             tx.forget_lease(worker.ref)
-    return Rescue(0, has_more=False)
+    return NOBODY
 
 
 def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: list[RunRow], loss: int) -> int:

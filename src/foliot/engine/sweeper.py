@@ -3,6 +3,7 @@
 from foliot.books.configurations import Configurations
 from foliot.books.entries import Entries
 from foliot.books.posting import post_sweep
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.schedule import State
 from foliot.ports import Transaction
 
@@ -10,13 +11,15 @@ _ROWS_AT_ONCE = 5000
 """A batch of schedules that owe many slots each ends early: what is left is due still."""
 NEWEST_SHARE = 8
 """One in so many is taken from the newest, lest a storm of old slots buries them."""
+_STORM = MICROSECONDS // 2
+"""When those due for longer than this fill a batch, it is a storm."""
 
 
 def sweep(tx: Transaction, entries: Entries, known: Configurations, target: int, limit: int, until: int) -> bool:
     """Sweep schedules of the target that were due at `until`, at most `limit`; whether there are more."""
     states = tx.due(target, until, limit)
     is_full = len(states) == limit
-    if is_full:
+    if is_full and (states[0].wake_at or until) < until - _STORM:
         states = _with_newest(states, tx.due_newest(target, until, max(1, limit // NEWEST_SHARE)))
     configurations = known.of(tx, states)
     for state in states:

@@ -7,7 +7,7 @@ from foliot.books.entries import Crew, Entries
 from foliot.domain.instants import MICROSECONDS
 from foliot.engine.backfiller import feed
 from foliot.engine.dispatcher import take_up, with_memories
-from foliot.engine.rescuer import Recall, hand_back, recall, rescue
+from foliot.engine.rescuer import NOBODY, Recall, hand_back, recall, rescue
 from foliot.engine.settings import EngineSettings
 from foliot.engine.settler import Report, settle_all, settle_with_care
 from foliot.engine.sweeper import NEWEST_SHARE, sweep
@@ -83,23 +83,24 @@ class Shift:
             refused = settle_with_care(tx, entries, self.known, situation.reports).refused
         elif situation.reports:
             settle_all(tx, entries, self.known, situation.reports)
-        rescued = rescue(tx, entries, self.known, situation.worker) if situation.starts else None
+        expires_at = tx.next_expiry(situation.worker)
+        rescued = NOBODY
+        if situation.starts and expires_at is not None and expires_at < tx.now:
+            rescued = rescue(tx, entries, self.known, situation.worker)
         earliest = tx.earliest(list(situation.rooms))
-        is_full = self._start_due(tx, entries, situation, earliest)
-        if rescued is not None:
-            is_full = is_full or rescued.has_more
+        is_full = self._start_due(tx, entries, situation, earliest) or rescued.has_more
         launches = with_memories(tx, entries.launches)
         in_hand = situation.in_hand - len(situation.reports) + len(launches)
         leased_until = self._lease(tx, situation.worker, leased_until, in_hand, len(launches))
         if entries.recalls:
             tx.notify("recall")
-        next_at = None if is_full else self._next(tx, situation, tx.earliest(list(situation.rooms)))
+        next_at = None if is_full else self._next(situation, tx.earliest(list(situation.rooms)), expires_at)
         return Turn(
             tx.now,
             launches,
             refused,
             recalled,
-            0 if rescued is None else rescued.runs,
+            rescued.runs,
             is_full,
             entries.recalls,
             leased_until,
@@ -141,9 +142,9 @@ class Shift:
             raise Fenced
         return wanted
 
-    def _next(self, tx: Transaction, situation: Situation, earliest: list[Earliest]) -> int | None:
+    def _next(self, situation: Situation, earliest: list[Earliest], expires_at: int | None) -> int | None:
         """When to look again: at the first thing that will be due, or that another worker's lease leaves behind."""
-        moments = [tx.next_expiry(situation.worker)]
+        moments = [expires_at]
         for first in earliest:
             room = situation.rooms[first.target]
             moments.append(first.wake_at if room else first.wake_at and first.wake_at + _OVERDUE)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from foliot.books.configurations import canonical_text
 from foliot.domain.cron import read_every
 from foliot.domain.errors import Invalid
 from foliot.domain.policies import Policies, policies_of, span_of
@@ -132,10 +133,7 @@ def _spec_text(spec: Spec) -> str:
         raise
 
 
-@lru_cache(maxsize=4096)
-def _canonical_text(spec: Spec) -> str:
-    spec.compile()
-    return json.dumps(spec.canonical(), sort_keys=True, separators=(",", ":"))
+_canonical_text = lru_cache(maxsize=4096)(canonical_text)
 
 
 def _check_options(options: Mapping[str, Any]) -> None:

@@ -26,7 +26,8 @@ class Schedule:
     name: str
     app: str | None
     target: str
-    spec: Spec
+    canonical: str
+    """Its spec in canonical form, as JSON."""
     policies: Policies
     input: Any
     labels: Mapping[str, str]
@@ -47,6 +48,10 @@ class Schedule:
     remaining: int | None
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def spec(self) -> Spec:
+        return _spec(self.canonical)
 
     @property
     def paused(self) -> bool:
@@ -125,7 +130,7 @@ def schedule_view(row: ScheduleRow, state: State, now: int, running: int) -> Sch
         name=row.name,
         app=row.app,
         target=row.target_name,
-        spec=_spec(row.spec),
+        canonical=row.spec,
         policies=read_policies(row.policies),
         input=_parsed(row.input),
         labels=json.loads(row.labels),

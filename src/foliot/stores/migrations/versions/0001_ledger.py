@@ -135,6 +135,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["ref"], ["schedules.ref"], name=op.f("cursors_ref_fkey")),
         sa.PrimaryKeyConstraint("ref", name=op.f("cursors_pkey")),
         sqlite_strict=True,
+        postgresql_with={"fillfactor": 50},
     )
     with op.batch_alter_table("cursors", schema=None) as batch_op:
         batch_op.create_index("cursors_wake", ["target", "wake_at", "ref"], unique=False)
@@ -221,7 +222,6 @@ def upgrade() -> None:
             "status = 'running' OR status = 'cancelled' OR status = 'error' OR status = 'pending' OR status = 'skipped' OR status = 'success' OR status = 'waiting'",
             name=op.f("runs_status_check"),
         ),
-        sa.ForeignKeyConstraint(["schedule_ref"], ["schedules.ref"], name=op.f("runs_schedule_ref_fkey")),
         sa.PrimaryKeyConstraint("ref", name=op.f("runs_pkey")),
         sa.UniqueConstraint("schedule_ref", "nominal_at", "kind", "backfill", "attempt", name="runs_slot"),
         sqlite_strict=True,
