@@ -73,6 +73,7 @@ faults: $(READY) ## Prove: full disk, no permission, no file handles, no databas
 	$(BIN)/python -m tests.faults
 
 prove: $(READY) ## All of the proof in its long form, an hour of it; writes docs/reliability.md
+	rm -rf build/proof
 	for part in simulate crashes storm mutants power faults; do $(MAKE) --no-print-directory $$part || true; done
 	$(BIN)/python -m tests.proof.report
 

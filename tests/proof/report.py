@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+import psycopg
+
+from tests.databases import a_postgresql_server
 from tests.proof.findings import FOLDER, Finding, find
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -119,9 +122,11 @@ def _about() -> str:
     """When, what and where."""
     described = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     commit = described.stdout.strip() or "unknown"
+    with a_postgresql_server() as server, psycopg.connect(server.url("postgres")) as cx:
+        postgresql = cx.info.parameter_status("server_version")
     return (
         f"Seen on {datetime.now(UTC):%Y-%m-%d}, at commit {commit}, with Python {platform.python_version()}, "
-        f"SQLite {sqlite3.sqlite_version} and PostgreSQL 18 on {os.cpu_count()} cores."
+        f"SQLite {sqlite3.sqlite_version} and PostgreSQL {postgresql} on {os.cpu_count()} cores."
     )
 
 

@@ -1,0 +1,245 @@
+"""More mistakes, at the places where one would cost the most."""
+
+from tests.mutants.mutant import Change, Mutant
+
+_PRUNE_ALL = "if state is None or oldest_kept is None:"
+
+FURTHER = (
+    Mutant(
+        "grace ignored",
+        "A slot that is late by a moment counts as missed: every restart and every busy second drops slots.",
+        (Change("domain/generation.py", "fresh = now - policies.grace", "fresh = now"),),
+        "tests/domain/test_generation.py::TestOnTime"
+        "::test_every_slot_within_grace_of_its_due_time_is_on_time_and_in_order",
+    ),
+    Mutant(
+        "grace inside a pause",
+        "What came due in the last seconds of a pause starts when it ends: a pause does not keep what it promises.",
+        (
+            Change(
+                "domain/generation.py",
+                "return fresh if state.pause_to is None else max(fresh, state.pause_to)",
+                "return fresh",
+            ),
+        ),
+        "tests/engine/test_pausing.py::test_grace_does_not_apply_inside_a_pause",
+    ),
+    Mutant(
+        "window off by one",
+        "The oldest slot inside the catch-up window is left out: somebody's last hour is not made up for.",
+        (Change("domain/generation.py", "inside > last else inside - 1", "inside > last else inside"),),
+        "tests/domain/test_generation.py::TestCatchUp::test_a_slot_older_than_the_catchup_window_is_missed_not_started",
+    ),
+    Mutant(
+        "cap that jumps",
+        "The cursor passes slots beyond the cap of one sweep that nobody has recorded: they are gone without a trace.",
+        (Change("domain/generation.py", "return chosen, swept\n", "return chosen, last\n"),),
+        "tests/engine/test_sweeping.py"
+        "::test_the_cap_bounds_one_sweep_and_never_moves_the_cursor_past_what_it_did_not_record",
+    ),
+    Mutant(
+        "repeated hour fires twice",
+        "A time of day that the clock shows twice in autumn fires twice: a daily invoice goes out two times.",
+        (Change("domain/calendar.py", "Fold.BOTH if self.follows_elapsed_time else Fold.FIRST", "Fold.BOTH"),),
+        "tests/domain/test_clock_changes.py::test_at_clock_changes_it_happens_as_documented",
+    ),
+    Mutant(
+        "jitter at random",
+        "The jitter of a slot is drawn each time it is asked for: two workers disagree on when the slot is due.",
+        (
+            Change(
+                "domain/slots.py",
+                "return int.from_bytes(blake2b(",
+                'return __import__("random").getrandbits(64) or int.from_bytes(blake2b(',
+            ),
+        ),
+        "tests/domain/test_slots.py::test_a_fraction_is_below_its_bound_and_never_changes",
+    ),
+    Mutant(
+        "buffer_one keeps two",
+        "Two slots wait where one may: the run that follows is not of the latest slot.",
+        (
+            Change(
+                "domain/admission.py",
+                "                self._supersede_those_that_wait()\n                self._hold_within(applicant, 1)\n",
+                "                self._hold_within(applicant, 2)\n",
+            ),
+        ),
+        "tests/engine/test_overlap.py::test_buffer_one_keeps_the_latest_slot_while_a_run_of_22_minutes_lasts",
+    ),
+    Mutant(
+        "short way past a run",
+        "The short way for a slot on time does not ask whether a run is under way: two runs of a schedule overlap.",
+        (
+            Change(
+                "books/posting.py",
+                "        state.running == 0\n        and state.held == 0\n",
+                "        state.held == 0\n",
+            ),
+        ),
+        "tests/engine/test_overlap.py::test_buffer_all_runs_every_slot_one_after_another_in_order",
+    ),
+    Mutant(
+        "short way past the limit",
+        "The short way for a slot on time does not ask how many starts are left: a schedule of three runs runs on.",
+        (Change("books/posting.py", "        and state.remaining is None\n", ""),),
+        "tests/engine/test_runs.py::test_the_limit_counts_starts_of_slots_and_then_the_schedule_is_completed",
+    ),
+    Mutant(
+        "pause that forgets",
+        "What came due right before a pause is not looked at before it begins: the pause swallows it.",
+        (
+            Change(
+                "services/schedules.py",
+                "state = post_owed(tx, entries, found.schedule, state)._replace",
+                "state = state._replace",
+            ),
+        ),
+        "tests/engine/test_pausing.py::test_what_came_due_before_the_pause_is_judged_as_if_there_were_none",
+    ),
+    Mutant(
+        "edit that forgets",
+        "A slot between its nominal and its due time is dropped by an edit: an edit at the wrong minute loses a run.",
+        (Change("books/posting.py", "for slot in not_yet_due(schedule.timetable, state, tx.now):", "for slot in ():"),),
+        "tests/engine/test_sweeping.py"
+        "::test_an_edit_between_nominal_and_due_keeps_the_slot_with_its_old_due_time_and_the_new_target",
+    ),
+    Mutant(
+        "no unique slot",
+        "The database allows two rows for one attempt at a slot: whatever else goes wrong, it is run twice.",
+        (
+            Change(
+                "stores/migrations/versions/0001_ledger.py",
+                'sa.UniqueConstraint("schedule_ref", "nominal_at", "kind", "backfill", "attempt", name="runs_slot"),',
+                "",
+            ),
+        ),
+        "tests/stores/test_recording.py::test_a_slot_that_starts_twice_is_refused[sqlite]",
+    ),
+    Mutant(
+        "synchronous=NORMAL",
+        "SQLite waits for the disk only at checkpoints: a power failure takes back commits that were acknowledged.",
+        (Change("stores/database.py", '"synchronous=FULL"', '"synchronous=NORMAL"'),),
+        "tests/power/test_power.py::test_nothing_that_was_acknowledged_is_lost_when_the_power_fails",
+    ),
+    Mutant(
+        "no lock file",
+        "Two processes may write one SQLite file: each takes the other for dead and runs what it runs.",
+        (Change("stores/lock_file.py", "fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass"),),
+        "tests/stores/test_sqlite_file.py::test_a_file_opened_twice_in_one_process_has_one_writer_too",
+    ),
+    Mutant(
+        "keys drawn twice",
+        "Two processes draw from overlapping blocks of keys: they write over each other's runs, or cannot write.",
+        (Change("stores/database.py", "_REFS_IN_A_BLOCK = 1000", "_REFS_IN_A_BLOCK = 2000"),),
+        "tests/stores/test_transactions.py::test_two_processes_never_draw_the_same_key",
+    ),
+    Mutant(
+        "loss without a fence",
+        "A run that is taken from its worker keeps its token: when that worker wakes up, its report counts.",
+        (Change("stores/runs.py", "worker=NULL token=runs.token+1", "worker=NULL"),),
+        "tests/stores/test_run_life.py::test_a_run_taken_from_its_worker_is_fenced_and_ready_for_another[sqlite]",
+    ),
+    Mutant(
+        "back from the dead",
+        "A worker that was declared gone may renew its lease: it and its rescuer both run what it had.",
+        (
+            Change(
+                "stores/workers.py",
+                "seen_at = ? WHERE ref = ? AND stopped_at IS NULL",
+                "seen_at = ? WHERE ref = ?",
+            ),
+        ),
+        "tests/stores/test_workers.py::test_a_lease_is_renewed_until_the_worker_is_declared_gone[sqlite]",
+    ),
+    Mutant(
+        "fence ignored",
+        "A worker whose renewal is refused goes on as before: its runs are doubled, and nobody rescues what it starts.",
+        (
+            Change("engine/turn.py", "if not tx.renew(situation.worker,", "if None is tx.renew(situation.worker,"),
+            Change("engine/turn.py", "if not tx.renew(worker, wanted):", "if None is tx.renew(worker, wanted):"),
+        ),
+        "tests/engine/test_rescue.py::test_a_fenced_worker_goes_on_under_a_new_number",
+    ),
+    Mutant(
+        "stale reports swallowed",
+        "A report with a stale token is taken for recorded: counts go wrong, and a schedule never starts again.",
+        (
+            Change(
+                "engine/settler.py",
+                "    if not tx.finish(finishes):\n        raise StaleReports\n",
+                "    tx.finish(finishes)\n",
+            ),
+        ),
+        "tests/engine/test_rescue.py::test_a_report_for_a_run_that_is_over_is_refused_and_counted",
+    ),
+    Mutant(
+        "reports dropped",
+        "What ended while the database was away is forgotten: its run stays running, and its schedule is blocked.",
+        (
+            Change(
+                "engine/loop.py",
+                "        self.counters.outages += 1\n",
+                "        self.counters.outages += 1\n        self._hands.recorded(self._hands.take_reports(10**6))\n",
+            ),
+        ),
+        "tests/engine/test_torn_writes.py::test_outcomes_whose_commit_was_refused_are_recorded_with_the_next",
+    ),
+    Mutant(
+        "lost answer forgotten",
+        "Runs that were committed, though the answer was lost, are nobody's: leased for ever, and never begun.",
+        (Change("engine/rescuer.py", "any(ref not in held for ref in by_ref)", "False"),),
+        "tests/engine/test_torn_writes.py::test_a_run_whose_commit_was_not_answered_is_delivered_once_and_not_lost",
+    ),
+    Mutant(
+        "hand-back as a loss",
+        "A run that is handed back counts as lost: three deploys in a row make an error of a healthy run.",
+        (Change("engine/rescuer.py", "runs, loss=0)", "runs, loss=1)"),),
+        "tests/engine/test_stopping.py"
+        "::test_what_does_not_end_within_the_grace_is_handed_back_and_run_by_the_next_worker",
+    ),
+    Mutant(
+        "redelivery as a new attempt",
+        "A run that is delivered again says that it is another attempt: what its receipts stand for is done twice.",
+        (Change("books/entries.py", "(run.attempt, run.backfill)", "(run.attempt + run.losses, run.backfill)"),),
+        "tests/engine/test_rescue.py"
+        "::test_a_restarted_process_delivers_its_run_again_with_the_same_id_attempt_and_key[sqlite]",
+    ),
+    Mutant(
+        "cancelled and delivered again",
+        "A run that somebody asked to stop is delivered once more when its worker dies: what was called off is done.",
+        (Change("engine/rescuer.py", "if run.orders is not None:", "if run.orders is not None and not loss:"),),
+        "tests/engine/test_rescue.py::test_a_run_that_was_asked_to_stop_is_not_delivered_again_after_its_worker_died",
+    ),
+    Mutant(
+        "never given up",
+        "A run that kills its worker is delivered for ever: it takes one worker down after another.",
+        (Change("domain/settlement.py", "return losses >= LOSSES_UNTIL_ERROR", "return losses > 10**6"),),
+        "tests/engine/test_rescue.py::test_a_run_is_lost_at_the_third_loss",
+    ),
+    Mutant(
+        "leases outlive the file's process",
+        "A restart on SQLite waits for its own old lease: after every restart what ran stands still for half a minute.",
+        (Change("engine/loop.py", "            tx.void_others(worker)\n", "            pass\n"),),
+        "tests/engine/test_rescue.py::test_on_sqlite_old_leases_are_void_at_once",
+    ),
+    Mutant(
+        "open runs tidied away",
+        "Retention removes a run that is still at work: its end finds no row, and its schedule counts it for ever.",
+        (
+            Change(
+                "engine/pruner.py",
+                _PRUNE_ALL.removesuffix(":") + " or status not in FINAL or ended_at is None:",
+                _PRUNE_ALL,
+            ),
+            Change("engine/pruner.py", "or ended_at > cutoff", "or (ended_at or 0) > cutoff"),
+        ),
+        "tests/engine/test_open_runs.py::test_a_run_that_goes_on_is_kept_though_all_around_it_are_old_enough_to_go",
+    ),
+    Mutant(
+        "ends by the worker's clock",
+        "The end of a run is read from the worker's clock: where it is wrong, runs end before they have started.",
+        (Change("engine/hands.py", "running.control.order, self._now())", "running.control.order, self.clock.now())"),),
+        "tests/engine/test_waking.py::test_a_worker_whose_clock_is_an_hour_behind_keeps_its_run",
+    ),
+)
