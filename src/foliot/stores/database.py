@@ -1,5 +1,6 @@
 """A database, opened: transactions are plain functions, run whole or not at all, and tried again on contention."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -25,6 +26,15 @@ Act = Callable[[SqlTransaction], T]
 _TRIES = 8
 _RETRIED_STATES = ("40001", "40P01", "55P03", "23505")
 """Serialisation failure, deadlock, lock not available, or somebody else was first: the whole function is run again."""
+_READ_ONLY_STATE = "25006"
+"""A server that takes no writes for now: a replica, or one that protects its disk."""
+_READ_ONLY_REMEDY = "let this process write the file, those beside it (-wal, -shm) and their folder"
+_SQLITE_REMEDIES = {
+    sqlite3.SQLITE_FULL: "make room on its disk",
+    sqlite3.SQLITE_READONLY: _READ_ONLY_REMEDY,
+    sqlite3.SQLITE_CANTOPEN: "its folder must be there, and this process must be allowed to write in it",
+    sqlite3.SQLITE_IOERR: "look at its disk, and whether this process may write the files",
+}
 _REFS_IN_A_BLOCK = 1000
 _MIGRATION_LOCK = 0x666F6C696F74
 
@@ -85,6 +95,9 @@ class SqliteDatabase:
                 self._lock_file = None
 
     def _open_writer(self) -> Connection:
+        if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
+            # SQLite would open it for reading, in silence, and leave a log beside it that nobody can write either.
+            raise Unavailable(f"the database {self.path} may not be written: {_READ_ONLY_REMEDY}")
         lock_file = LockFile(f"{self.path}.lock", self.path)
         engine = create_engine(
             URL.create("sqlite", database=self.path),
@@ -97,6 +110,8 @@ class SqliteDatabase:
             cx = engine.connect()
             with cx.begin():
                 migrate(cx)
+                # Nor does it say so of a log that may not be written: see that this one may.
+                cx.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
                 newest = cx.exec_driver_sql("SELECT coalesce(max(ref), 0) FROM runs").scalar_one()
         except BaseException:
             engine.dispose()
@@ -177,6 +192,10 @@ class PostgresqlDatabase:
                     raise Unavailable(
                         f"the database {self._name} was too contended: try again"
                     ) from contention.__cause__
+            except _ReadOnly:
+                # A session may stay read-only for as long as it lives: the next try has a new one.
+                self.engine.dispose()
+                raise
         raise AssertionError("not reached")
 
     def close(self) -> None:
@@ -234,6 +253,10 @@ class _Contention(Exception):
     """Somebody else was in the way: run it again."""
 
 
+class _ReadOnly(Unavailable):
+    """The server, or this session of it, takes no writes."""
+
+
 @contextmanager
 def _translated(name: str) -> Iterator[None]:
     try:
@@ -241,13 +264,39 @@ def _translated(name: str) -> Iterator[None]:
     except PoolTimeout as error:
         raise Unavailable(f"the database {name} had no free connection within 10 s: try later") from error
     except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) in _RETRIED_STATES:
+        state = getattr(error.orig, "sqlstate", None)
+        if state in _RETRIED_STATES:
             raise _Contention from error
+        if state == _READ_ONLY_STATE:
+            raise _ReadOnly(
+                f"the database {name} takes no writes now: {_said(error)}: name its primary, or free its disk"
+            ) from error
         if isinstance(error, OperationalError) or error.connection_invalidated:
-            raise Unavailable(f"the database {name} cannot be used now: {str(error.orig).strip()}") from error
+            raise Unavailable(f"the database {name} cannot be used now: {_said(error)}") from error
         if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             raise Invalid(f"{name} is no SQLite database: name another file") from error
         raise
+    except OSError as error:
+        # Without a file handle for it, a driver cannot even wait for the server.
+        why = _handles_remedy() or f": {error.strerror}"
+        raise Unavailable(f"the database {name} cannot be used now{why}") from error
+
+
+def _said(error: DBAPIError) -> str:
+    """The driver's own words, and what can be done about it; then work goes on by itself."""
+    # SQLite's finer distinctions are in the upper bits.
+    code = int(getattr(error.orig, "sqlite_errorcode", 0)) & 0xFF
+    remedy = _SQLITE_REMEDIES.get(code, "")
+    return str(error.orig).strip() + (_handles_remedy() or (remedy and f": {remedy}"))
+
+
+def _handles_remedy() -> str:
+    """Drivers seldom say that file handles are what they lack: see whether there is one."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return f": {error.strerror}: let this process have more (ulimit -n), or close some"
+    return ""
 
 
 def _prepare_writer(dbapi: sqlite3.Connection, _: object) -> None:

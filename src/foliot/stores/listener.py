@@ -35,6 +35,6 @@ class Listener:
                     while not self._closing.is_set():
                         for notice in cx.notifies(timeout=0.5):
                             self._heard(notice.payload)
-            except psycopg.Error as error:
+            except (psycopg.Error, OSError) as error:
                 log.info("not listening for a moment: %s", error)
                 self._closing.wait(_QUIET)
