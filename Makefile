@@ -77,9 +77,10 @@ prove: $(READY) ## All of the proof in its long form, an hour of it; writes docs
 	for part in simulate crashes storm mutants power faults; do $(MAKE) --no-print-directory $$part || true; done
 	$(BIN)/python -m tests.proof.report
 
-bench: $(READY) ## Measure: next times beside cronsim, croniter, APScheduler, cronexpr; the engine beside a raw yardstick
+bench: $(READY) ## Measure, beside peers and a raw yardstick, half an hour; writes the figures into docs/performance.md
 	$(BIN)/python benchmarks/cron_next.py
-	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.page
 
 docs: $(READY) ## Write the tables that the docs share with the tests
 	$(BIN)/python -m tests.docs.tables

@@ -45,8 +45,11 @@ class Generation(NamedTuple):
     """Every slot up to here is in this value, or was in one before."""
     wake_at: int | None
     """When to look again; None when no slot is to come."""
-    is_one: bool = False
-    """Whether one slot that is on time is all: nearly always it is."""
+
+    @property
+    def is_one(self) -> bool:
+        """Whether one slot to be admitted is all: nearly always it is."""
+        return len(self.due) == 1 and not (self.missed or self.gaps or self.later)
 
 
 class Timetable(NamedTuple):
@@ -102,25 +105,22 @@ def generate(
         return _nothing(state, None)
     if first.due_at > now:
         return _nothing(state, first.due_at)
-    if first.due_at >= _fresh_from(policies, state, now) and room > 0 and not marked:
+    if first.due_at >= _startable_from(policies, state, now) and room > 0 and not marked:
         following = timetable.next_after(first.nominal_at // MICROSECONDS)
         if following is None or following.due_at > now:
             wake_at = None if following is None else following.due_at
-            return Generation((first,), (), (), (), first.nominal_at, wake_at, True)
+            return Generation((first,), (), (), (), first.nominal_at, wake_at)
     return _catch_up(timetable, policies, state, now, room, frozenset(marked))
 
 
 def close_pause(timetable: Timetable, state: State, now: int, marked: Collection[int] = ()) -> Generation:
     """All that a pause has kept from being recorded, as paused: what an edit leaves behind.
 
-    What was due before the pause is missed. A schedule without starts left has owed nothing.
+    A schedule that has no starts left has owed nothing since its last one.
     """
     late = _Late(timetable, state, now, frozenset(marked))
-    after, last = state.swept_to // MICROSECONDS, now // MICROSECONDS
-    if state.remaining != 0 and state.pause_from is not None and after < last:
-        first_paused = late.last_before(state.pause_from, after, last)
-        late.record(after, first_paused, Reason.MISSED)
-        late.record(first_paused, last, Reason.PAUSED)
+    if state.remaining != 0:
+        late.record(state.swept_to // MICROSECONDS, now // MICROSECONDS, Reason.PAUSED)
     return Generation((), (), late.missed, late.gaps, max(state.swept_to, now), None)
 
 
@@ -138,6 +138,14 @@ def _fresh_from(policies: Policies, state: State, now: int) -> int:
     """Slots due from here on are on time: neither older than the grace nor kept back by a pause."""
     fresh = now - policies.grace
     return fresh if state.pause_to is None else max(fresh, state.pause_to)
+
+
+def _startable_from(policies: Policies, state: State, now: int) -> int:
+    """A slot due from here on starts if it is the only one owed: on time, or late and wanted all the same."""
+    fresh = _fresh_from(policies, state, now)
+    if state.pause_to is not None or policies.catchup not in (CatchUp.ALL, CatchUp.LAST):
+        return fresh
+    return 0 if policies.window is None else min(fresh, now - policies.window)
 
 
 def _catch_up(
@@ -221,8 +229,8 @@ class _Late:
         if began is None or ended is None:
             self.record(after, last, Reason.MISSED)
             return
-        first_paused = self.last_before(began, after, last)
-        first_free = self.last_before(ended, first_paused, last)
+        first_paused = self._last_before(began, after, last)
+        first_free = self._last_before(ended, first_paused, last)
         self.record(after, first_paused, Reason.MISSED)
         self.record(first_paused, first_free, Reason.PAUSED)
         self.record(first_free, last, Reason.MISSED)
@@ -250,7 +258,7 @@ class _Late:
             newest = times.previous_before(newest)
         return after if newest is None else max(after, newest)
 
-    def last_before(self, instant: int, after: int, last: int) -> int:
+    def _last_before(self, instant: int, after: int, last: int) -> int:
         """The last second of [after, last] whose slots are all due before the instant."""
         boundary = self.timetable.first_due_from(instant, after)
         return last if boundary is None or boundary > last else boundary - 1

@@ -103,6 +103,11 @@ class Hands:
     def reports(self) -> int:
         return len(self._reports)
 
+    @property
+    def oldest_report_at(self) -> int | None:
+        """When the run of the oldest report ended."""
+        return self._reports[0].ended_at if self._reports else None
+
     def take_reports(self, most: int) -> list[Report]:
         """The oldest reports; they stay in the hands until they are recorded."""
         return list(islice(self._reports, most))

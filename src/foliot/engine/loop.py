@@ -25,6 +25,7 @@ log = logging.getLogger("foliot.engine")
 _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
 _SHORTEST_WAIT = 1e-6
+_SETTLED_WITHIN = MICROSECONDS // 5
 _OTHERS_HAVE_IT = 50_000
 """Microseconds until the next look at what is due and could not be had."""
 
@@ -195,9 +196,7 @@ class Engine:
         starts = not self._stopping
         compare = careful or self._recall_wanted or self._heartbeat_due()
         self._recall_wanted = False
-        # While slots wait to be started and there is room for them, settling can wait.
-        holds_back = self._is_full and starts and in_hand < self.settings.max_running and not careful
-        reports = [] if holds_back else self._hands.take_reports(self.settings.largest_batch)
+        reports = [] if self._holds_back(careful) else self._hands.take_reports(self.settings.largest_batch)
         # What is settled in this turn makes room for what it starts.
         free = max(0, self.settings.max_running - in_hand + len(reports))
         return Situation(
@@ -212,6 +211,16 @@ class Engine:
             progress=self._hands.progress() if compare else [],
             starts=starts,
         )
+
+    def _holds_back(self, careful: bool) -> bool:
+        """While slots wait to be started and there is room for them, settling can wait; but not for long.
+
+        A run that has ended keeps its schedule occupied until that is recorded.
+        """
+        if careful or self._stopping or not self._is_full or len(self._hands) >= self.settings.max_running:
+            return False
+        oldest = self._hands.oldest_report_at
+        return oldest is None or self._now() - oldest < _SETTLED_WITHIN
 
     def _room(self, target: str, free: int) -> int:
         room = self.gate.room(target)

@@ -1,0 +1,131 @@
+"""Throughput: schedules with one due slot each, from the start of the workers to the last outcome on disk."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks.children import Child, Found, alone, together
+from benchmarks.databases import Urls, drop
+from benchmarks.figures import Findings, say
+from benchmarks.peers import PGQUEUER_BATCHES, PROCRASTINATE_CONCURRENCIES, pgqueuer, procrastinate_jobs
+from benchmarks.samples import median
+from benchmarks.world import create, fill_history, make_due, plain
+
+PEERS = ("APScheduler", "PgQueuer", "procrastinate")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    rounds: int = 3
+    slots: int = 30_000
+    history: int = 1_000_000
+    pgqueuer: int = 20_000
+    procrastinate: int = 3_000
+    apscheduler: int = 1_000
+    ways: int = 3
+    """In how many ways a peer is tried."""
+
+
+QUICK = Sizes(ways=1, rounds=1, slots=4_000, history=20_000, pgqueuer=4_000, procrastinate=1_000, apscheduler=200)
+
+
+def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
+    workers = 1 if found.kind == "sqlite" else 2
+    rates: dict[str, list[float]] = {}
+
+    def note(name: str, rate: float) -> None:
+        rates.setdefault(name, []).append(rate)
+        say(f"{found.kind:10}   {name}: {rate:,.0f}")
+
+    for turn in range(sizes.rounds):
+        note("raw yardstick", raw(next(urls), sizes.slots))
+        for name, rate in peers(found.kind, urls, sizes):
+            note(name, rate)
+        url = prepared(urls, sizes.slots)
+        one = burn_down(url, sizes.slots, workers)
+        drop(url)
+        note("foliot", rate_of(one))
+        note("us CPU a slot", sum(each["cpu"] for each in one) / sizes.slots * 1e6)
+        if workers > 1 and turn == 0:
+            url = prepared(urls, sizes.slots)
+            note("one worker", rate_of(burn_down(url, sizes.slots, 1)))
+            drop(url)
+    for rate in on_history(urls, sizes, workers):
+        note("on a history", rate)
+    report(found, sizes, {name: median(seen) for name, seen in rates.items()})
+
+
+def prepared(urls: Urls, slots: int) -> str:
+    url = next(urls)
+    create(url, plain(slots))
+    return url
+
+
+def burn_down(url: str, slots: int, workers: int) -> list[Found]:
+    """Make every schedule due, and let the workers run them all."""
+    make_due(url)
+    done = together([Child("workers:drain", url=url) for _ in range(workers)])
+    settled = sum(each["settled"] for each in done)
+    if settled != slots:
+        raise SystemExit(f"only {settled} of {slots} slots were settled")
+    return done
+
+
+def rate_of(done: list[Found]) -> float:
+    settled = sum(each["settled"] for each in done)
+    busy = [each for each in done if each["settled"]]
+    return float(settled / (max(each["ended"] for each in busy) - min(each["began"] for each in busy)))
+
+
+def raw(url: str, slots: int) -> float:
+    create(url, plain(slots))
+    make_due(url)
+    rate: float = alone("yardstick:write_rows", url=url)["rate"]
+    drop(url)
+    return rate
+
+
+def peers(kind: str, urls: Urls, sizes: Sizes) -> Iterator[tuple[str, float]]:
+    """Each peer in each way that it is tried: a name, a comma, the way; and its rate."""
+    if kind == "sqlite":
+        yield "APScheduler", alone("peers:apscheduler_drain", url=next(urls), jobs=sizes.apscheduler)["rate"]
+        return
+    for batch in PGQUEUER_BATCHES[-sizes.ways :]:
+        yield f"PgQueuer, batches of {batch}", pgqueuer(next(urls), sizes.pgqueuer, 2, batch)
+    for concurrency in PROCRASTINATE_CONCURRENCIES[-sizes.ways :]:
+        rate = procrastinate_jobs(next(urls), sizes.procrastinate, 2, concurrency)
+        yield f"procrastinate, concurrency {concurrency}", rate
+
+
+def best_ways(rates: dict[str, float]) -> dict[str, float]:
+    """The peers by name, each with the best of its ways."""
+    best: dict[str, float] = {}
+    for way, rate in rates.items():
+        name = way.partition(",")[0]
+        if name in PEERS:
+            best[name] = max(rate, best.get(name, 0))
+    return best
+
+
+def on_history(urls: Urls, sizes: Sizes, workers: int) -> list[float]:
+    """The same on a database that has a past: these very schedules ran so many times."""
+    url = prepared(urls, sizes.slots)
+    say(f"{'':10}   filling in a history of {sizes.history:,} runs")
+    fill_history(url, sizes.slots, sizes.history)
+    rates = [rate_of(burn_down(url, sizes.slots, workers)) for _ in range(sizes.rounds)]
+    drop(url)
+    return rates
+
+
+def report(found: Findings, sizes: Sizes, rates: dict[str, float]) -> None:
+    least, goal = (10_000, 20_000) if found.kind == "sqlite" else (7_000, 10_000)
+    who = "one process" if found.kind == "sqlite" else "two workers"
+    rivals = best_ways(rates)
+    beside: dict[str, float] = {**rivals, "raw yardstick": rates["raw yardstick"]}
+    found.add(f"throughput, {who}", rates["foliot"], "slots/s", at_least=least, goal=goal, beside=beside)
+    found.add("times the fastest peer", rates["foliot"] / max(rivals.values()), at_least=1)
+    found.add("share of the raw yardstick", rates["foliot"] / rates["raw yardstick"])
+    if "one worker" in rates:
+        found.add("throughput, one worker", rates["one worker"], "slots/s", note="one round")
+    found.add("CPU a slot", rates["us CPU a slot"], "us")
+    found.add(f"throughput on a history of {sizes.history:,} runs", rates["on a history"], "slots/s")
+    found.add(f"share of it on {sizes.history:,} runs", rates["on a history"] / rates["foliot"], at_least=0.8)

@@ -1,0 +1,91 @@
+"""Apps and schedules to measure with, and how slots are made due: the clock cannot be set, so the cursors are."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import timedelta
+from itertools import count, islice
+from typing import Any
+
+from benchmarks.databases import change, settle
+from foliot import Foliot, Interval, Spec
+
+BATCH = 10_000
+MICROSECONDS = 1_000_000
+
+_numbers = count(1)
+
+
+async def nothing(input: object, ctx: object) -> None:
+    """The body of every run: what is measured is everything around it."""
+
+
+def an_app(url: str, body: Callable[..., Awaitable[None]] = nothing) -> Foliot:
+    """With the default settings, as all that is measured here."""
+    app = Foliot(url, name="bench")
+    app.graph("nothing")(body)
+    return app
+
+
+def create(url: str, schedules: Iterable[Mapping[str, Any]]) -> float:
+    """Create them in batches; how many a second, the making of the options included."""
+    app = an_app(url)
+    app.schedules.list(limit=1)
+    wanted, made = iter(schedules), 0
+    began = time.perf_counter()
+    while batch := list(islice(wanted, BATCH)):
+        app.schedules.create_many(batch)
+        made += len(batch)
+    took = time.perf_counter() - began
+    app.close()
+    return made / took
+
+
+def plain(size: int, **options: Any) -> Iterable[Mapping[str, Any]]:
+    """Schedules of one spec, named s0, s1 and so on."""
+    return ({"name": f"s{number}", "target": "nothing", "every": "1h", **options} for number in range(size))
+
+
+def make_due(url: str, seconds_ago: int = 1) -> None:
+    """All schedules named s0, s1, ... have exactly one slot that is due: so many seconds ago, none before it."""
+    due = int(time.time()) - seconds_ago
+    hourly = Spec(intervals=Interval(timedelta(hours=1), timedelta(seconds=due % 3600)))
+    model = f"model-{next(_numbers)}"
+    create(url, [{"name": model, "target": "nothing", "spec": hourly}])
+    change(
+        url,
+        f"UPDATE schedules SET spec = (SELECT spec FROM schedules WHERE id = '{model}') WHERE id LIKE 's%'",
+        f"UPDATE cursors SET swept_to = {(due - 1) * MICROSECONDS}, wake_at = {due * MICROSECONDS}"
+        " WHERE ref IN (SELECT ref FROM schedules WHERE id LIKE 's%')",
+    )
+    settle(url)
+
+
+def set_back(url: str, name: str, seconds: int) -> None:
+    """As if nobody had worked on this schedule for so long."""
+    since = int(time.time()) - seconds
+    change(
+        url,
+        f"UPDATE cursors SET swept_to = {since * MICROSECONDS}, wake_at = {(since + 1) * MICROSECONDS}"
+        f" WHERE ref = (SELECT ref FROM schedules WHERE id = '{name}')",
+    )
+
+
+def fill_history(url: str, schedules: int, runs: int) -> None:
+    """Past runs of the schedules named s0, s1, ...: successes of as many hours as it takes, long ago."""
+    each = -(-runs // schedules)
+    begin = (int(time.time()) - (each + 48) * 3600) * MICROSECONDS
+    change(
+        url,
+        "WITH RECURSIVE"
+        f" hours(hour) AS (SELECT 0 UNION ALL SELECT hour + 1 FROM hours WHERE hour < {each - 1}),"
+        " first(ref) AS (SELECT min(ref) FROM schedules)"
+        " INSERT INTO runs (ref, schedule_ref, nominal_at, due_at, kind, backfill, attempt, status, occupies, worker,"
+        " token, losses, version, created_at, started_at, ended_at)"
+        f" SELECT 1 + hour * {schedules} + s.ref - first.ref, s.ref, at.moment, at.moment, 'slot', 0, 1, 'success', 1,"
+        " 1, 1, 0, 1, at.moment, at.moment, at.moment + 5000"
+        f" FROM (SELECT hour, {begin} + hour * 3600000000 AS moment FROM hours) AS at"
+        " CROSS JOIN first CROSS JOIN schedules s WHERE s.id LIKE 's%' ORDER BY hour, s.ref",
+    )
+    if not url.startswith("sqlite:"):
+        change(url, "SELECT setval('run_refs', (SELECT max(ref) + 1000 FROM runs))")
+    settle(url)

@@ -1,0 +1,69 @@
+"""The benchmarks run, and say what they found; how fast is for `make bench` to tell."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from benchmarks import throughput
+from benchmarks.databases import new_databases
+from benchmarks.figures import Figure, Findings, keep, kept, table
+from benchmarks.page import panels, tables, with_figures
+from benchmarks.picture import draw
+
+SMALL = throughput.Sizes(rounds=1, slots=300, history=900, apscheduler=10)
+
+
+def some_findings() -> Findings:
+    found = Findings("scale", "sqlite")
+    found.add("start of the engine", 6.0, "s", at_most=5)
+    found.add("creation", 20_000, "schedules/s", at_least=10_000, goal=15_000, beside={"a peer": 300})
+    for name in ("late p50, ms", "late p99, ms", "CPU a due slot, us", "idle CPU, %", "memory, MB"):
+        found.series[name] = [[1_000, 3.0], [1_000_000, 4.5]]
+    return found
+
+
+def test_a_measurement_of_throughput_tells_its_figures() -> None:
+    found = Findings("throughput", "sqlite")
+    with new_databases("sqlite") as urls:
+        throughput.measure(found, urls, SMALL)
+    first = found.figures[0]
+    assert first.name == "throughput, one process"
+    assert first.measured > 0
+    assert set(first.beside) == {"APScheduler", "raw yardstick"}
+
+
+@pytest.mark.parametrize(
+    ("figure", "verdict"),
+    [
+        (Figure("rate", 9, at_least=10, goal=20), "MISSED"),
+        (Figure("rate", 10, at_least=10, goal=20), "reached"),
+        (Figure("rate", 20, at_least=10, goal=20), "goal"),
+        (Figure("late", 81, at_most=80), "MISSED"),
+        (Figure("late", 80, at_most=80), "reached"),
+        (Figure("late", float("nan"), at_most=80), "MISSED"),
+        (Figure("told", 1), ""),
+    ],
+)
+def test_a_figure_knows_whether_it_is_reached(figure: Figure, verdict: str) -> None:
+    assert figure.verdict == verdict
+
+
+def test_a_figure_that_is_not_reached_is_named_with_its_reason() -> None:
+    told = table([some_findings()])
+    assert "Not reached, and why:\n  sqlite, start of the engine: " in told
+
+
+def test_what_was_measured_is_written_into_the_page_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    keep(some_findings(), tmp_path)
+    page = "before\n<!-- figures -->\nold\n<!-- /figures -->\nafter\n"
+    written = with_figures(page, tables(kept(tmp_path)))
+    assert written.startswith("before\n<!-- figures -->\n")
+    assert written.endswith("<!-- /figures -->\nafter\n")
+    assert "| creation | 20,000 schedules/s | ≥ 10,000 | 15,000 | goal | a peer 300 |" in written
+    assert "old" not in written
+    assert with_figures(written, tables(kept(tmp_path))) == written
+
+
+def test_the_picture_has_a_line_for_every_series() -> None:
+    picture = ElementTree.fromstring(draw(panels([some_findings()])))
+    assert len(picture.findall(".//{*}polyline")) == 5
