@@ -81,6 +81,8 @@ class Reader:
         self._read_to = 0
         self._begun: dict[str, Execution] = {}
         self._open: set[str] = set()
+        self.pids: set[int] = set()
+        """The processes that have begun something."""
         self._notes: list[Note] = []
 
     def evidence(self) -> Evidence:
@@ -92,7 +94,9 @@ class Reader:
         self.look()
         return {self._begun[name].pid for name in self._open}
 
-    def executions(self) -> int:
+    @property
+    def count(self) -> int:
+        """How many executions it has read of."""
         return len(self._begun)
 
     def look(self) -> None:
@@ -103,6 +107,7 @@ class Reader:
                 token = tokens[0] if tokens else 1
                 self._begun[fact["execution"]] = Execution(keys[0], fact["pid"], fact["at"], None, None, token)
                 self._open.add(fact["execution"])
+                self.pids.add(fact["pid"])
             elif fact["what"] == "end":
                 execution = self._begun[fact["execution"]]
                 self._begun[fact["execution"]] = execution._replace(ended=fact["at"], outcome=fact["outcome"])

@@ -17,27 +17,28 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from foliot import Unavailable
-from tests.crash.checker import OPEN, is_over, read_ledger
+from tests.crash.ledger import OPEN, is_over, read_ledger
 from tests.crash.plan import Planned
 from tests.crash.program import Job, main
 
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds after which something that was waited for will not come; a busy machine is slow."""
 UNAVAILABLE = 5
 """What a process ends with that could not reach its database when it began, as the command line's do."""
 _LOOK_EVERY = 0.15
+_DEAD_WITHIN = 0.005
 
 
-def wait_for(what: str, ask: Callable[[], T | None], patience: float = PATIENCE) -> T:
+def wait_for(what: str, ask: Callable[[], T | None], patience: float = PATIENCE, every: float = _LOOK_EVERY) -> T:
     """What `ask` answers, once it does; a failure of the test when it never does."""
     over = time.monotonic() + patience
     while (answer := ask()) is None:
         if time.monotonic() > over:
             raise AssertionError(f"waited {patience:.0f} s in vain: {what}")
-        time.sleep(_LOOK_EVERY)
+        time.sleep(every)
     return answer
 
 
@@ -46,8 +47,8 @@ def wait_until_over(url: str, plan: Sequence[Planned], end: int) -> None:
     try:
         wait_for("an end without anything open", lambda: is_over(url, plan, end) or None)
     except AssertionError as error:
-        rows, cursors, _ = read_ledger(url)
-        left = [*(row for row in rows if row.status in OPEN), *cursors.values()]
+        ledger = read_ledger(url)
+        left = [*(row for row in ledger.rows if row.status in OPEN), *ledger.fillings, *ledger.cursors.values()]
         raise AssertionError("\n".join([str(error), *map(str, left)])) from None
 
 
@@ -75,7 +76,7 @@ class Process:
 
     def kill(self) -> int:
         self.send(signal.SIGKILL)
-        return self.wait()
+        return wait_for(f"the death of process {self.pid}", self.code, every=_DEAD_WITHIN)
 
     def stop(self) -> int:
         """Gracefully."""

@@ -59,6 +59,13 @@ HANDLED = (
 )
 """With people at it: for a crash in a verb, or in what follows from one."""
 
+QUIET = (
+    Planned("skipping", 1, longest=0.1),
+    Planned("retrying", 1, longest=0.1, fails=True),
+    *(Planned(f"allowing-{number}", 1, "allow_all", longest=0.1) for number in range(4)),
+)
+"""With moments of leisure: for what a process does when it has nothing better to do."""
+
 MANY = (
     *FEW,
     *(
@@ -93,4 +100,4 @@ def _of_a_hundred(number: int) -> Planned:
 HUNDRED = tuple(map(_of_a_hundred, range(100)))
 """For a long storm: fifty slots a second."""
 
-PLANS = {"few": FEW, "handled": HANDLED, "many": MANY, "hundred": HUNDRED}
+PLANS = {"few": FEW, "handled": HANDLED, "quiet": QUIET, "many": MANY, "hundred": HUNDRED}

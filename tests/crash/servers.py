@@ -22,5 +22,12 @@ def stop(server: PostgresqlServer, mode: str) -> None:
     pgexec("pg_ctl", words, bin_path=postgresql.bin_path, user=postgresql.system_user)
 
 
+def drop(server: PostgresqlServer, url: str) -> None:
+    """A database that is no longer needed, whoever is still connected."""
+    name = url.removeprefix("postgresql://postgres:@/").partition("?")[0]
+    with psycopg.connect(server.url("postgres"), autocommit=True) as cx:
+        cx.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 def start(server: PostgresqlServer) -> None:
     server.server.ensure_postgres_running()

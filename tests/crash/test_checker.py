@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.crash.checker import SECOND, Cursor, Disturbance, Gap, Ledger, Report, Row, Story, check
+from tests.crash.checker import VERDICTS, check
 from tests.crash.evidence import Evidence, Execution, Key, Note
+from tests.crash.ledger import SECOND, Cursor, Filling, Gap, Ledger, Memory, Row
 from tests.crash.plan import Planned
+from tests.crash.story import Disturbance, Report, Story
 
 PLAN = (Planned("tick", 10), Planned("flaky", 10, fails=True))
 CREATED, END = 1000 * SECOND + 1, 1020 * SECOND
@@ -35,7 +37,7 @@ def a_row(schedule: str, second: int, attempt: int = 1, **changes: Any) -> Row:
 def an_execution(row: Row, **changes: Any) -> Execution:
     outcome = "done" if row.status == "success" else "failed"
     started = row.nominal_at / SECOND + 0.1 + row.attempt
-    return Execution(row.key, 7, started, started + 0.5, outcome)._replace(**changes)
+    return Execution(row.key, 7, started, started + 0.5, outcome, row.token)._replace(**changes)
 
 
 FAILED: dict[str, Any] = {"status": "error", "reason": "internal"}
@@ -70,6 +72,12 @@ def evidence_with(*executions: Execution, notes: list[Note] | None = None) -> Ev
     return Evidence(sorted([*a_story().evidence.executions, *executions], key=lambda run: run.started), notes or [])
 
 
+def memory_of(*rows: Row) -> Memory:
+    memory = Memory()
+    memory.see(rows)
+    return memory
+
+
 def without(row: Row, *instead: Row) -> list[Row]:
     return [other for other in ROWS if other != row] + list(instead)
 
@@ -86,70 +94,92 @@ def test_a_story_in_which_all_is_well_has_no_problems() -> None:
     assert report.figures["executions"] == 7
 
 
-@pytest.mark.parametrize(
-    ("verdict", "story"),
-    [
-        pytest.param("lost", a_story(without(FIRST), evidence=Evidence([], [])), id="a slot without a row"),
-        pytest.param("lost", a_story(ROWS[:-1]), id="a failure without its retry"),
-        pytest.param("lost", a_story(ledger=Ledger([], {}, []), evidence=Evidence([], [])), id="a schedule"),
-        pytest.param(
-            "lost",
-            a_story(evidence=evidence_with(notes=[Note("acknowledged", 7, 1011.0, (Key("tick", "manual", 5, 1),))])),
-            id="an acknowledged trigger",
-        ),
-        pytest.param(
-            "lost",
-            a_story(evidence=evidence_with(notes=[Note("declared", 7, 999.0, ())])),
-            id="a schedule that was created again",
-        ),
-        pytest.param("doubled", a_story([*ROWS, FIRST._replace(ref=1)]), id="a slot with two rows"),
-        pytest.param(
-            "doubled",
-            a_story(ledger=Ledger(ROWS, CURSORS, [Gap("tick", FIRST.nominal_at, FIRST.nominal_at)])),
-            id="a slot with a row and a gap",
-        ),
-        pytest.param("doubled", a_story([*ROWS, a_row("tick", 1010, 2)]), id="an attempt after a success"),
-        pytest.param("doubled", a_story(evidence=evidence_with(AGAIN)), id="an execution for nothing"),
-        pytest.param("ghost", a_story([*ROWS, a_row("tick", 1015)]), id="a row that the spec does not name"),
-        pytest.param("ghost", a_story([*ROWS, a_row("tick", 1030)]), id="a row after the end"),
-        pytest.param("ghost", a_story(without(FIRST)), id="an execution without a row"),
-        pytest.param(
-            "ghost",
-            a_story(without(FIRST, FIRST._replace(status="skipped", reason="overlap"))),
-            id="an execution of what was skipped",
-        ),
-        pytest.param(
-            "early", a_story(without(FIRST, FIRST._replace(due_at=1012 * SECOND))), id="a start before its time"
-        ),
-        pytest.param("unexecuted", a_story(evidence=Evidence([], [])), id="a success that nobody saw"),
-        pytest.param(
-            "unexecuted",
-            a_story(without(FIRST, FIRST._replace(worker="crash host:8/1"))),
-            id="a success recorded by another process",
-        ),
-        pytest.param(
-            "unexecuted",
-            a_story(without(FIRST, FIRST._replace(ended_at=FIRST.nominal_at))),
-            id="a success recorded before it was one",
-        ),
-        pytest.param(
-            "unexplained", a_story(without(FIRST, FIRST._replace(status="skipped"))), id="a skip without a reason"
-        ),
-        pytest.param("overlap", a_story(evidence=evidence_with(BESIDE)), id="two runs at the same time"),
-        pytest.param(
-            "changed",
-            a_story(snapshots=[Ledger([FIRST._replace(status="error", reason="lost")], {}, [])]),
-            id="a final row that changed",
-        ),
-        pytest.param("changed", a_story(ROWS[1:], snapshots=[Ledger([FIRST], {}, [])]), id="a final row that went"),
-        pytest.param("stuck", a_story(without(FIRST, FIRST._replace(status="running"))), id="a run without an end"),
-        pytest.param(
-            "stuck",
-            a_story(ledger=Ledger(ROWS, {**CURSORS, "tick": CURSORS["tick"]._replace(held=1)}, [])),
-            id="a count of nothing",
-        ),
-    ],
-)
+STORIES = [
+    pytest.param("lost", a_story(without(FIRST), evidence=Evidence([], [])), id="a slot without a row"),
+    pytest.param("lost", a_story(ROWS[:-1]), id="a failure without its retry"),
+    pytest.param("lost", a_story(ledger=Ledger([], {}, []), evidence=Evidence([], [])), id="a schedule"),
+    pytest.param(
+        "lost",
+        a_story(evidence=evidence_with(notes=[Note("triggered", 7, 1011.0, (Key("tick", "manual", 5, 1),))])),
+        id="an acknowledged trigger",
+    ),
+    pytest.param(
+        "lost",
+        a_story(evidence=evidence_with(notes=[Note("declared", 7, 999.0, ())])),
+        id="a schedule that was created again",
+    ),
+    pytest.param("doubled", a_story([*ROWS, FIRST._replace(ref=1)]), id="a slot with two rows"),
+    pytest.param(
+        "doubled",
+        a_story(ledger=Ledger(ROWS, CURSORS, [Gap("tick", FIRST.nominal_at, FIRST.nominal_at)])),
+        id="a slot with a row and a gap",
+    ),
+    pytest.param("doubled", a_story([*ROWS, a_row("tick", 1010, 2)]), id="an attempt after a success"),
+    pytest.param("doubled", a_story(evidence=evidence_with(AGAIN)), id="an execution for nothing"),
+    pytest.param("ghost", a_story([*ROWS, a_row("tick", 1015)]), id="a row that the spec does not name"),
+    pytest.param("ghost", a_story([*ROWS, a_row("tick", 1030)]), id="a row after the end"),
+    pytest.param("ghost", a_story(without(FIRST)), id="an execution without a row"),
+    pytest.param(
+        "ghost",
+        a_story(without(FIRST, FIRST._replace(status="skipped", reason="overlap"))),
+        id="an execution of what was skipped",
+    ),
+    pytest.param("early", a_story(without(FIRST, FIRST._replace(due_at=1012 * SECOND))), id="a start before its time"),
+    pytest.param("unexecuted", a_story(evidence=Evidence([], [])), id="a success that nobody saw"),
+    pytest.param(
+        "unexecuted",
+        a_story(without(FIRST, FIRST._replace(worker="crash host:8/1"))),
+        id="a success recorded by another process",
+    ),
+    pytest.param(
+        "unexecuted",
+        a_story(without(FIRST, FIRST._replace(ended_at=FIRST.nominal_at))),
+        id="a success recorded before it was one",
+    ),
+    pytest.param(
+        "unexplained", a_story(without(FIRST, FIRST._replace(status="skipped"))), id="a skip without a reason"
+    ),
+    pytest.param("overlap", a_story(evidence=evidence_with(BESIDE)), id="two runs at the same time"),
+    pytest.param(
+        "changed",
+        a_story(memory=memory_of(FIRST._replace(status="error", reason="lost"))),
+        id="a final row that changed",
+    ),
+    pytest.param("changed", a_story(ROWS[1:], memory=memory_of(FIRST)), id="a final row that went"),
+    pytest.param(
+        "changed",
+        a_story(without(FIRST, FIRST._replace(status="running")), memory=memory_of(FIRST)),
+        id="a final row that is open again",
+    ),
+    pytest.param(
+        "zombie",
+        a_story(evidence=evidence_with(AGAIN._replace(token=2)), disturbances=[Disturbance("stop", 7, 1011.2)]),
+        id="a result under an older token than the newest",
+    ),
+    pytest.param(
+        "zombie",
+        a_story(without(FIRST, FIRST._replace(token=2))),
+        id="a result of somebody who had another token",
+    ),
+    pytest.param(
+        "zombie",
+        a_story(evidence=evidence_with(notes=[Note("fenced", 7, 1011.0, (FIRST.key,), (1,))])),
+        id="a result of somebody who was fenced",
+    ),
+    pytest.param(
+        "lost", a_story(without(FIRST, FIRST._replace(status="error", reason="lost", losses=2))), id="given up soon"
+    ),
+    pytest.param("stuck", a_story(without(FIRST, FIRST._replace(status="running"))), id="a run without an end"),
+    pytest.param(
+        "stuck",
+        a_story(ledger=Ledger(ROWS, {**CURSORS, "tick": CURSORS["tick"]._replace(held=1)}, [])),
+        id="a count of nothing",
+    ),
+]
+"""Each with the verdict that it deserves."""
+
+
+@pytest.mark.parametrize(("verdict", "story"), STORIES)
 def test_the_checker_finds(verdict: str, story: Story) -> None:
     assert verdict in verdicts(story)
 
@@ -179,3 +209,70 @@ def test_slots_in_a_gap_are_recorded() -> None:
 
 def test_a_story_in_which_too_little_happened_proves_nothing() -> None:
     assert check(a_story(), least=5).problems == ["idle: 4 runs succeeded, less than 5: this proves nothing"]
+
+
+def test_no_verdict_is_without_a_story_that_deserves_it() -> None:
+    """These, and those of the clock, in `test_anonymous`."""
+    assert {str(story.values[0]) for story in STORIES} | {"unmet", "extra", "mislabelled", "late"} == set(VERDICTS)
+
+
+def test_what_was_removed_for_its_age_is_not_asked_for() -> None:
+    cursors = {name: cursor._replace(pruned_before=SECOND_ONE.nominal_at) for name, cursor in CURSORS.items()}
+    kept = [row for row in ROWS if row.nominal_at >= SECOND_ONE.nominal_at]
+    assert verdicts(a_story(ledger=Ledger(kept, cursors, []), memory=memory_of(*ROWS))) == set()
+    assert "lost" in verdicts(a_story(ledger=Ledger([row for row in kept if row != SECOND_ONE], cursors, [])))
+
+
+HANDLED = Planned("tick", 10, is_handled=True)
+PAUSED = (Note("paused", 7, 1005.0, ()), Note("resuming", 7, 1015.0, ()))
+FILLING = Filling(3, "tick", 990, 1000, 0, 1005 * SECOND)
+FILLED = [a_row("tick", second, kind="backfill 3", ref=second) for second in (990, 1000)]
+
+
+def a_handled_story(*notes: Note, fillings: tuple[Filling, ...] = (), more: tuple[Row, ...] = ()) -> Story:
+    """One in which people took a hand in `tick`."""
+    rows = [*ROWS[:2], *more]
+    story = Story((HANDLED,), Ledger(rows, {"tick": CURSORS["tick"]}, [], fillings), Evidence([], []), [], END)
+    return story._replace(evidence=Evidence([an_execution(row) for row in rows], list(notes)))
+
+
+def test_people_who_took_a_hand_and_were_heard_are_no_problem() -> None:
+    key = Key("tick", "backfill", 3, 1)
+    story = a_handled_story(Note("filling", 7, 1001.0, (key,)), fillings=(FILLING,), more=tuple(FILLED))
+    assert verdicts(story) == set()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "story"),
+    [
+        pytest.param("ghost", a_handled_story(*PAUSED), id="a slot in a pause"),
+        pytest.param("ghost", a_handled_story(Note("skipped", 7, 1001.0, (FIRST.key,))), id="a slot that was skipped"),
+        pytest.param(
+            "lost", a_handled_story(Note("filling", 7, 1001.0, (Key("tick", "backfill", 4, 1),))), id="a backfill"
+        ),
+        pytest.param("lost", a_handled_story(fillings=(FILLING,), more=(FILLED[0],)), id="a slot of a backfill"),
+        pytest.param(
+            "doubled",
+            a_handled_story(fillings=(FILLING,), more=(*FILLED, FILLED[0]._replace(ref=1))),
+            id="a slot of a backfill twice",
+        ),
+        pytest.param(
+            "ghost",
+            a_handled_story(fillings=(FILLING._replace(last=999),), more=tuple(FILLED)),
+            id="a slot beyond a backfill",
+        ),
+        pytest.param(
+            "stuck",
+            a_handled_story(fillings=(FILLING._replace(ended_at=None),), more=tuple(FILLED)),
+            id="a backfill without an end",
+        ),
+        pytest.param(
+            "lost", a_handled_story(Note("created", 7, 1001.0, (Key("gone", "schedule", 0, 1),))), id="a new schedule"
+        ),
+        pytest.param(
+            "lost", a_handled_story(Note("deleted", 7, 1001.0, (Key("tick", "schedule", 0, 1),))), id="a deletion"
+        ),
+    ],
+)
+def test_the_checker_finds_broken_promises(verdict: str, story: Story) -> None:
+    assert verdict in verdicts(story)

@@ -14,11 +14,13 @@ import pytest
 
 from foliot import Foliot
 from tests.crash import servers
-from tests.crash.checker import SECOND, Disturbance, Report, Story, check, read_ledger
+from tests.crash.checker import check
 from tests.crash.evidence import Execution, read_evidence
+from tests.crash.ledger import SECOND, read_ledger
 from tests.crash.nursery import PATIENCE, Nursery, Process, wait_for, wait_until_over
 from tests.crash.plan import Planned
 from tests.crash.program import Job
+from tests.crash.story import Disturbance, Report, Story
 from tests.databases import PostgresqlServer, a_postgresql_server
 
 PROGRAM = """\
@@ -33,7 +35,7 @@ def note(what, ctx, **facts):
     facts |= {"what": what, "pid": os.getpid(), "at": time.time(), "execution": f"{os.getpid()} {ctx.run_id}"}
     os.write(evidence, (json.dumps(facts | {"keys": [key]}) + "\\n").encode())
 async def work(input, ctx):
-    note("start", ctx)
+    note("start", ctx, tokens=[ctx._launch.token])
     await asyncio.sleep(input)
     note("end", ctx, outcome="done")
 for number in range(8):

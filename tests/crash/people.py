@@ -1,0 +1,131 @@
+"""People, who trigger, pause, skip, cancel and fill in while processes die; and what they were told is written down."""
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+from foliot import Foliot
+from foliot.domain.errors import Refusal
+from foliot.domain.instants import MICROSECONDS
+from foliot.services.views import Run
+from tests.crash.doom import VERBS, as_verb
+from tests.crash.evidence import Key, Pen
+from tests.crash.plan import Planned
+
+_EVERY = 0.4
+_PAUSED_FOR = 0.3
+
+
+class People:
+    """They do one thing after another, and take a refusal for an answer: it acknowledges nothing."""
+
+    def __init__(self, app: Foliot, plan: tuple[Planned, ...], pen: Pen) -> None:
+        # Taken once: a process that is about to end has closed its database, and must not open it again for them.
+        self._schedules, self._runs = app.parts.schedules, app.parts.runs
+        self._pen = pen
+        self._triggered = [planned.name for planned in plan if planned.is_triggered]
+        self._handled = [planned.name for planned in plan if planned.is_handled]
+        self._filled = [planned.name for planned in plan if planned.is_filled]
+        self._numbers = count(1)
+
+    def act(self, only: str | None) -> None:
+        """Until the process ends; `only` one verb and what it needs, again and again."""
+        doings: dict[str, Callable[[], None]] = {
+            "trigger": self._trigger,
+            "pause": self._pause_and_resume,
+            "resume": self._pause_and_resume,
+            "skip": self._skip,
+            "cancel": self._cancel,
+            "terminate": self._terminate,
+            "retry": self._terminate,
+            "fill": self._fill,
+            "create": self._create_and_delete,
+            "replace": self._create_and_delete,
+            "delete": self._create_and_delete,
+        }
+        chosen = [doings[only]] if only in VERBS else list(dict.fromkeys(doings.values()))
+        while True:
+            time.sleep(_EVERY)
+            for do in chosen:
+                with suppress(Refusal):
+                    do()
+
+    def resume(self) -> None:
+        for name in self._handled:
+            self._pen.note("resuming", [])
+            with as_verb("resume"):
+                self._schedules.resume(name)
+
+    def _trigger(self) -> None:
+        for name in self._triggered:
+            self._run_now(name)
+
+    def _run_now(self, name: str) -> Run:
+        with as_verb("trigger"):
+            run = self._schedules.trigger(name)
+        self._pen.note("triggered", [_key(run)])
+        return run
+
+    def _pause_and_resume(self) -> None:
+        for name in self._handled:
+            with as_verb("pause"):
+                self._schedules.pause(name)
+            self._pen.note("paused", [])
+            time.sleep(_PAUSED_FOR)
+        self.resume()
+
+    def _skip(self) -> None:
+        for name in self._handled:
+            with as_verb("skip"):
+                run = self._schedules.skip(name, _rounded(datetime.now(UTC) + timedelta(seconds=2)))
+            self._pen.note("skipped", [_key(run)])
+
+    def _cancel(self) -> None:
+        for name in self._handled:
+            run = self._run_now(name)
+            with as_verb("cancel"):
+                self._runs.cancel(run.id)
+            self._pen.note("cancelled", [_key(run)])
+
+    def _terminate(self) -> None:
+        for name in self._handled:
+            run = self._run_now(name)
+            with as_verb("terminate"):
+                self._runs.terminate(run.id)
+            self._pen.note("cancelled", [_key(run)])
+            with as_verb("retry"):
+                again = self._runs.retry(run.id)
+            self._pen.note("retried", [_key(again)])
+
+    def _fill(self) -> None:
+        now = _rounded(datetime.now(UTC))
+        for name in self._filled:
+            with as_verb("fill"):
+                start, end = now - timedelta(seconds=20), now - timedelta(seconds=17)
+                filling = self._schedules.backfill(name, start, end, which="all", concurrency=2)
+            assert filling.id is not None
+            self._pen.note("filling", [Key(name, "backfill", filling.id, 1)])
+
+    def _create_and_delete(self) -> None:
+        if not self._handled:
+            return
+        name = f"passing-{os.getpid()}-{next(self._numbers)}"
+        with as_verb("create"):
+            created = self._schedules.create(name, target="python:work", manual=True)
+        self._pen.note("created", [Key(name, "schedule", 0, 1)])
+        with as_verb("replace"):
+            self._schedules.replace(name, token=created.token, target="python:work", manual=True, memo="replaced")
+        with as_verb("delete"):
+            self._schedules.delete(name)
+        self._pen.note("deleted", [Key(name, "schedule", 0, 1)])
+
+
+def _key(run: Run) -> Key:
+    return Key(run.schedule, str(run.kind), round(run.scheduled_for.timestamp() * MICROSECONDS), run.attempt)
+
+
+def _rounded(moment: datetime) -> datetime:
+    return moment.replace(microsecond=0)

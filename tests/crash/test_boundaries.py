@@ -1,0 +1,103 @@
+"""The list of fail points is complete: nothing in the program writes but through a boundary that has a name."""
+
+import ast
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import foliot
+from foliot.ports import Transaction
+from tests.crash.doom import COMMITS, PLACES, READS, writes
+from tests.crash.nursery import Nursery
+from tests.crash.scene import Scene
+
+DOORS = {
+    "engine.loop.Engine._begin": ("register",),
+    "engine.loop.Engine._turn": (
+        *(
+            "sweep",
+            "end of a pause",
+            "launch",
+            "record",
+            "settle",
+            "settle a failure",
+            "settle with care",
+            "heartbeat",
+            "let go",
+        ),
+        *("take up", "rescue", "hand back", "feed", "end of a fill"),
+    ),
+    "engine.loop.Engine._learn_targets": ("learn targets",),
+    "engine.loop.Engine._finish": ("leave",),
+    "engine.loop.Engine._prune": ("prune", "remove"),
+    "services.schedules.ScheduleVerbs.create_many": ("create",),
+    "services.schedules.ScheduleVerbs.upsert": ("declare", "edit"),
+    "services.schedules.ScheduleVerbs.replace": ("replace",),
+    # It is the same as `replace`, but for where the options come from.
+    "services.schedules.ScheduleVerbs.patch": ("replace",),
+    "services.schedules.ScheduleVerbs.pause": ("pause",),
+    "services.schedules.ScheduleVerbs.resume": ("resume",),
+    "services.schedules.ScheduleVerbs.trigger": ("trigger",),
+    "services.schedules.ScheduleVerbs.skip": ("skip",),
+    "services.schedules.ScheduleVerbs.backfill": ("fill",),
+    "services.schedules.ScheduleVerbs.delete": ("delete",),
+    "services.runs.RunVerbs.cancel": ("cancel",),
+    "services.runs.RunVerbs.terminate": ("terminate",),
+    "services.runs.RunVerbs.retry": ("retry",),
+}
+"""Who asks for a transaction that writes, and by which names their commits are crashed at."""
+_PASSING_ON = {"services.desk.Desk.write", "engine.loop.Engine._write"}
+
+
+def test_whoever_writes_is_crashed_at_every_commit() -> None:
+    assert set(_askers()) - _PASSING_ON == set(DOORS)
+    assert {name for names in DOORS.values() for name in names} == set(COMMITS)
+
+
+def test_every_commit_is_a_fail_point() -> None:
+    placed = [boundary for boundaries in PLACES.values() for boundary in boundaries]
+    assert sorted(placed) == sorted({*COMMITS, "migrate", "dispatch", "run"})
+
+
+def test_what_counts_as_reading_exists() -> None:
+    assert set(dir(Transaction)) >= READS
+
+
+def test_no_transaction_writes_that_no_boundary_names(
+    new_database_url: Callable[[], str], nursery: Nursery, tmp_path: Path
+) -> None:
+    kinds = tmp_path / "kinds"
+    for plan in ("few", "handled"):
+        scene = Scene(nursery, new_database_url(), tmp_path / plan, plan, kinds)
+        scene.work_and_stop()
+        scene.to_the_end()
+    met = [json.loads(line) for line in kinds.read_text().splitlines()]
+    unnamed = [did for did in met if not any(is_it(did) for is_it in COMMITS.values())]
+    assert unnamed == []
+    assert {"move", "start_new", "finish", "record", "renew"} <= {call for did in met for call in writes(did)}
+
+
+def _askers() -> Iterator[str]:
+    """The functions that call `write` of a database or of what stands before one."""
+    root = Path(foliot.__file__).parent
+    for path in root.rglob("*.py"):
+        module = ".".join(path.relative_to(root).with_suffix("").parts)
+        for name, function in _functions(ast.parse(path.read_text()), module):
+            if any(_asks_to_write(node) for node in ast.walk(function)):
+                yield name
+
+
+def _functions(tree: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
+    """The outermost ones, by their names: what is inside one is part of it."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{name}.{node.name}", node
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{name}.{node.name}")
+
+
+def _asks_to_write(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Attribute) or node.attr not in ("write", "_write"):
+        return False
+    owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+    return owner in ("_desk", "desk", "database", "_database") or (owner == "self" and node.attr == "_write")
