@@ -35,7 +35,7 @@ VERDICTS = (
 )
 _EARLY = 0.05
 """Seconds that clocks of one machine may seem to differ."""
-_CLOCKS_DIFFER = 1.0
+_CLOCKS_DIFFER = 0.2
 """Seconds by which a worker on a busy machine may misjudge what its database's clock says."""
 _ZOMBIE_WITHIN = 10.0
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from foliot.books.configurations import Configurations
 from foliot.books.entries import Crew, Entries
+from foliot.domain import skew
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
 from foliot.engine.hands import Hands
@@ -68,12 +69,12 @@ class Engine:
         self._recall_wanted = False
         self._stopping = False
         self._leased_until: int | None = None
-        self._offset = 0
+        self._skew = skew.NONE if database.is_local else skew.UNKNOWN
         """How far the database's clock is ahead of this machine's."""
         self._next_at: int | None = 0
         self._looked_at = 0.0
         self._compared_at = 0.0
-        self._pruned_at = 0
+        self._pruned_at = clock.steady() - self.settings.prune_every / MICROSECONDS
         self._prune_after = 0
         self._failures = 0
         self._thread: ThreadPoolExecutor | None = None
@@ -146,7 +147,10 @@ class Engine:
             if self.settings.inline:
                 # The runs just begun take their first step before the next turn; where that waits, they do meanwhile.
                 await asyncio.sleep(0)
-        elif self._now() - self._pruned_at >= self.settings.prune_every:
+            if self._since_prune() >= 2 * self.settings.prune_every:
+                # There is never a quiet moment: take one.
+                await self._prune()
+        elif self._since_prune() >= self.settings.prune_every:
             await self._prune()
         else:
             await self._sleep()
@@ -166,7 +170,7 @@ class Engine:
         return (self.clock.steady() - self._compared_at) * MICROSECONDS >= self.settings.heartbeat
 
     def _now(self) -> int:
-        return self.clock.now() + self._offset
+        return self.clock.now() + self._skew.likely
 
     async def _turn(self, *, careful: bool = False) -> None:
         situation = await self._situation(careful=careful)
@@ -200,6 +204,7 @@ class Engine:
         # What is settled in this turn makes room for what it starts.
         free = max(0, self.settings.max_running - in_hand + len(reports))
         return Situation(
+            asked_at=self.clock.now(),
             worker=self.worker,
             leased_until=self._leased_until,
             reports=reports,
@@ -240,7 +245,8 @@ class Engine:
     def _conclude(self, turn: Turn, situation: Situation, began: float) -> None:
         steady = self.clock.steady()
         self._looked_at = steady
-        self._offset = 0 if self.database.is_local else turn.offset
+        if not self.database.is_local:
+            self._skew = self._skew.narrowed(turn.skew)
         if situation.held is not None or not situation.in_hand:
             self._compared_at = steady
         self._leased_until = turn.leased_until
@@ -345,6 +351,9 @@ class Engine:
             tx.stop(self.worker)
         tx.notify("look")
 
+    def _since_prune(self) -> float:
+        return (self.clock.steady() - self._pruned_at) * MICROSECONDS
+
     async def _prune(self) -> None:
         """Remove a page of old runs, while there is nothing better to do."""
         after = self._prune_after
@@ -355,7 +364,7 @@ class Engine:
             return
         self._prune_after = found or 0
         if found is None:
-            self._pruned_at = self._now()
+            self._pruned_at = self.clock.steady()
 
     async def _write(self, act: Callable[[Transaction], T]) -> T:
         if self.settings.inline:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from foliot.books.configurations import Configurations
 from foliot.books.entries import Crew, Entries
 from foliot.domain.instants import MICROSECONDS
+from foliot.domain.skew import Skew
 from foliot.engine.backfiller import feed
 from foliot.engine.dispatcher import take_up, with_memories
 from foliot.engine.rescuer import NOBODY, Recall, hand_back, recall, rescue
@@ -24,6 +25,8 @@ class Fenced(Exception):
 class Situation(NamedTuple):
     """What a turn knows before its transaction begins."""
 
+    asked_at: int
+    """By this machine's clock."""
     worker: int
     leased_until: int | None
     reports: list[Report]
@@ -51,7 +54,7 @@ class Turn(NamedTuple):
     recalls: bool
     leased_until: int | None
     next_at: int | None
-    offset: int
+    skew: Skew
     """How far the database's clock is ahead of this machine's."""
 
 
@@ -65,7 +68,7 @@ class Shift:
 
     def work(self, tx: Transaction, situation: Situation) -> Turn:
         """All that a turn writes. It may be run again from the start: it changes nothing but the database."""
-        offset = tx.now - self.clock.now()
+        skew = Skew.measured(tx.now, situation.asked_at, self.clock.now())
         settings = self.settings
         entries = Entries(tx, Crew(situation.worker, situation.rooms))
         recalled = None
@@ -105,7 +108,7 @@ class Shift:
             entries.recalls,
             leased_until,
             next_at,
-            offset,
+            skew,
         )
 
     def _start_due(self, tx: Transaction, entries: Entries, situation: Situation, earliest: list[Earliest]) -> bool:
