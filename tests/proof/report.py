@@ -100,7 +100,8 @@ def _section(part: Part, finding: Finding | None) -> Iterator[str]:
     if finding is None:
         yield from (f"Not run yet: `make {part.name}`.", "")
         return
-    verdict = f"**{len(finding.problems)} problems.**" if finding.problems else "No problem found."
+    count = len(finding.problems)
+    verdict = f"**{count} problem{'s' * (count > 1)}.**" if count else "No problem found."
     yield from (f"`{finding.command}`, {_span(finding.seconds)}: {verdict}", "")
     yield from ("| seen | |", "|---|---|")
     yield from (f"| {name} | {_figure(figure)} |" for name, figure in finding.figures.items())

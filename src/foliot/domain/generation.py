@@ -62,11 +62,12 @@ class Timetable(NamedTuple):
         return self.times.due_at(nominal, self.schedule_id)
 
     def next_after(self, nominal: int) -> Slot | None:
-        following = self.times.next_after(nominal)
-        return None if following is None else self._slot(following)
+        times = self.times
+        following = times.next_after(nominal)
+        return None if following is None else Slot(following * MICROSECONDS, times.due_at(following, self.schedule_id))
 
     def between(self, first: int, last: int) -> list[Slot]:
-        return [self._slot(nominal) for nominal in self.times.between(first, last)]
+        return [Slot(nominal * MICROSECONDS, self.due_at(nominal)) for nominal in self.times.between(first, last)]
 
     def walk(self, after: int) -> Iterator[Slot]:
         while (slot := self.next_after(after)) is not None:
@@ -83,9 +84,6 @@ class Timetable(NamedTuple):
         while nominal is not None and self.due_at(nominal) < instant:
             nominal = self.times.next_after(nominal)
         return nominal
-
-    def _slot(self, nominal: int) -> Slot:
-        return Slot(nominal * MICROSECONDS, self.times.due_at(nominal, self.schedule_id))
 
 
 def generate(
