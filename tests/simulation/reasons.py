@@ -1,0 +1,167 @@
+"""Why a run may end otherwise than well: each reason must be borne out by the story."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from foliot.books.ending import PAUSED_BY_FAILURE
+from foliot.domain.instants import MICROSECONDS
+from foliot.domain.policies import CatchUp, Overlap
+from foliot.domain.runs import LOSSES_UNTIL_ERROR, Kind, Reason
+from foliot.domain.slots import SlotKey, run_id
+from tests.simulation.audit import Row
+
+if TYPE_CHECKING:
+    from tests.simulation.judge import Judge
+
+_REPLACING = (Overlap.BUFFER_ONE, Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER)
+
+
+class Moment(NamedTuple):
+    """When something was decided, and what stood before."""
+
+    now: int
+    steady: float
+    occupants: Mapping[int, Sequence[Row]]
+    cursors: Mapping[int, Row]
+    deleted: Collection[int]
+
+
+def unexplained(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> str | None:
+    """What speaks against its reason; None when it is borne out."""
+    if row["reason"] is None:
+        return "it has no reason"
+    judge.story.counts[f"reason: {row['reason']}"] += 1
+    match Reason(row["reason"]):
+        case Reason.OVERLAP | Reason.SUPERSEDED | Reason.BUFFER_FULL:
+            return _crowded(judge, moment, row)
+        case Reason.MISSED:
+            return _missed(judge, moment, old, row)
+        case Reason.PAUSED:
+            return _paused(judge, moment, row)
+        case Reason.LIMIT_REACHED:
+            return _limited(judge, row)
+        case Reason.SKIPPED_BY_USER | Reason.CANCELLED_BY_USER | Reason.TERMINATED | Reason.SCHEDULE_DELETED:
+            return _wished(judge, row)
+        case Reason.CANCELLED_BY_POLICY:
+            return _replaced(judge, row, Overlap.CANCEL_OTHER)
+        case Reason.TIMEOUT:
+            return _timed_out(judge, moment, row)
+        case Reason.LOST:
+            return None if row["losses"] >= LOSSES_UNTIL_ERROR else f"it was lost {row['losses']} times only"
+        case Reason.INTERNAL:
+            return _ended(judge, row, "raised")
+        case Reason.ABORTED:
+            return _ended(judge, row, "gave up")
+        case Reason.PROVIDER_UNAVAILABLE:
+            executed = (row["ref"], row["token"]) in judge.story.executions
+            return "its code ran" if executed or not judge.story.counts["fault: gate away"] else None
+        case _:
+            return "nothing here can cause that"
+
+
+def name_of(judge: "Judge", row: Row) -> str:
+    schedule = judge.shadow.schedules[row["schedule_ref"]]["id"]
+    key = SlotKey(schedule, Kind(row["kind"]), row["nominal_at"], row["backfill"])
+    return run_id(key, row["attempt"])
+
+
+def _crowded(judge: "Judge", moment: Moment, row: Row) -> str | None:
+    """Somebody was in the way, and the policy is one that minds."""
+    schedule = row["schedule_ref"]
+    overlap = row["overlap"] or judge.shadow.policies(schedule).overlap
+    versions = {overlap, judge.shadow.policies(schedule, row["version"]).overlap}
+    judge.story.counts[f"decided: {row['overlap'] or judge.shadow.policies(schedule, row['version']).overlap}"] += 1
+    others = [other for other in moment.occupants.get(schedule, ()) if other["ref"] != row["ref"]]
+    in_the_way = others or [other for other in judge.shadow.open[schedule].values() if other["ref"] != row["ref"]]
+    if not in_the_way and row["reason"] != Reason.SUPERSEDED:
+        return "nothing was in its way"
+    if row["reason"] == Reason.OVERLAP and Overlap.SKIP not in versions:
+        return f"its policy is {overlap}"
+    if row["reason"] == Reason.BUFFER_FULL and not versions & {Overlap.BUFFER_ALL, Overlap.BUFFER_ONE}:
+        return f"its policy is {overlap}"
+    return None
+
+
+def _missed(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> str | None:
+    """It was late by more than the grace, or held beyond the window, and something had kept everybody from it."""
+    policies = judge.shadow.policies(row["schedule_ref"], row["version"])
+    late = moment.now - row["due_at"]
+    if old is not None:
+        window = judge.shadow.policies(row["schedule_ref"]).window
+        within = window is None or late <= window
+        return f"it is within its window, {late / MICROSECONDS} s old" if within else None
+    if late <= policies.grace:
+        return f"it is within its grace, {late / MICROSECONDS} s late"
+    if policies.catchup in (CatchUp.ALL, CatchUp.SPREAD) and (policies.window is None or late <= policies.window):
+        return f"catch-up is {policies.catchup}, and it is {late / MICROSECONDS} s late"
+    cursor = moment.cursors.get(row["schedule_ref"])
+    was_paused = cursor is not None and cursor["pause_from"] is not None
+    if judge.came_after(row):
+        return None
+    return None if was_paused or judge.troubled_since(moment, row["due_at"]) else "nothing kept anybody from it"
+
+
+def _paused(judge: "Judge", moment: Moment, row: Row) -> str | None:
+    cursor = moment.cursors.get(row["schedule_ref"])
+    if cursor is None or cursor["pause_from"] is None:
+        return "its schedule was not paused"
+    if cursor["remaining"] == 0:
+        return "its schedule had no starts left, and owed nothing"
+    # A person's pause is preceded by a sweep; one that follows a failure is not.
+    by_failure = judge.shadow.schedules[row["schedule_ref"]]["paused_by"] == PAUSED_BY_FAILURE
+    return None if by_failure or row["due_at"] >= cursor["pause_from"] else "it was due before the pause"
+
+
+def _wished(judge: "Judge", row: Row) -> str | None:
+    """Somebody asked for it."""
+    name, schedule = name_of(judge, row), judge.shadow.schedules[row["schedule_ref"]]["id"]
+    verb, what = {
+        Reason.SKIPPED_BY_USER: ("skip", f"{schedule} {row['nominal_at']}"),
+        Reason.CANCELLED_BY_USER: ("cancel", name),
+        Reason.TERMINATED: ("terminate", name),
+        Reason.SCHEDULE_DELETED: ("delete", schedule),
+    }[Reason(row["reason"])]
+    if judge.wishes.was_asked(verb, what):
+        return None
+    if row["reason"] == Reason.TERMINATED:
+        return _replaced(judge, row, Overlap.TERMINATE_OTHER)
+    return "nobody asked for it"
+
+
+def _replaced(judge: "Judge", row: Row, overlap: Overlap) -> str | None:
+    """A policy of the schedule, or of one of the triggers, has it so."""
+    schedule = row["schedule_ref"]
+    judge.story.counts[f"decided: {overlap}"] += 1
+    policies = {judge.shadow.policies(schedule).overlap}
+    policies |= {
+        judge.shadow.policies(ref, version).overlap for ref, version in judge.shadow.versions if ref == schedule
+    }
+    triggers = {other["overlap"] for other in judge.shadow.runs.values() if other["schedule_ref"] == schedule}
+    return None if overlap in policies | triggers else f"no policy is {overlap}"
+
+
+def _limited(judge: "Judge", row: Row) -> str | None:
+    """A limit was reached: it counts from the edit on, and what waits is judged by the new one."""
+    limits = [judge.shadow.policies(row["schedule_ref"], row["version"]).limit]
+    limits.append(judge.shadow.policies(row["schedule_ref"]).limit)
+    return "its schedule has no limit" if limits == [None, None] else None
+
+
+def _timed_out(judge: "Judge", moment: Moment, row: Row) -> str | None:
+    timeouts = [
+        judge.shadow.policies(ref, version).timeout
+        for ref, version in judge.shadow.versions
+        if ref == row["schedule_ref"]
+    ]
+    shortest = min((timeout for timeout in timeouts if timeout is not None), default=None)
+    if shortest is None:
+        return "its schedule never had a timeout"
+    lasted = moment.steady - judge.launched[row["ref"], row["token"]]
+    return f"it ran for {lasted} s only" if lasted * MICROSECONDS < shortest - MICROSECONDS else None
+
+
+def _ended(judge: "Judge", row: Row, how: str) -> str | None:
+    execution = judge.story.executions.get((row["ref"], row["token"]))
+    if execution is None:
+        return "its code never ran under its token"
+    return None if execution.how == how else f"its code {execution.how}"
