@@ -1,6 +1,7 @@
 """Real databases for tests: a SQLite file each, and a PostgreSQL server from its wheel with a database each."""
 
 import os
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,8 +9,13 @@ from itertools import count
 from pathlib import Path
 
 import psycopg
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 KINDS = ("sqlite", "postgresql")
+
+DRIVER_ERRORS = (DBAPIError, sqlite3.Error, psycopg.Error)
+INTEGRITY_ERRORS = (IntegrityError, sqlite3.IntegrityError, psycopg.IntegrityError)
+"""Through SQLAlchemy, or straight from the driver."""
 
 _numbers = count(1)
 

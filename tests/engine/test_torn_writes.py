@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import pytest
-from sqlalchemy.exc import IntegrityError
 
 from foliot.domain.errors import Unavailable
 from foliot.ports import Database, Transaction
 from foliot.testing import World
+from tests.databases import INTEGRITY_ERRORS
 from tests.engine.timelines import Job, a_world, at, timeline
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def no_new_rows(world: World) -> Iterator[None]:
 def die_of_refused_rows(world: World) -> None:
     """The slot of 12:05 comes due, its row is refused, and the worker dies of it."""
     with no_new_rows(world):
-        with pytest.raises(IntegrityError, match="no new rows"):
+        with pytest.raises(INTEGRITY_ERRORS, match="no new rows"):
             world.advance_to(at("12:05"))
         world.kill()
 

@@ -72,9 +72,9 @@ ASKED_FOR = (
         (
             Change(
                 "stores/runs.py",
-                "        self.dialect.insert(self.cx, _START_NEW, rows)\n",
+                "        self.dialect.insert(self.cursor, _START_NEW, rows)\n",
                 "        try:\n"
-                "            self.dialect.insert(self.cx, _START_NEW, rows)\n"
+                "            self.dialect.insert(self.cursor, _START_NEW, rows)\n"
                 "        except Exception:\n"
                 "            pass\n",
             ),

@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from sqlalchemy import Engine, event
+from sqlalchemy.engine.interfaces import DBAPICursor
 
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.runs import Hold, Kind, Order, Status
@@ -103,6 +104,7 @@ def overheard(stage: Stage, act: Callable[[SqlTransaction], object]) -> list[Ove
         heard.append(Overheard(text, values[0] if many else values))
 
     def do_and_undo(tx: SqlTransaction) -> None:
+        tx.cursor = cast("DBAPICursor", _Ear(tx.cursor, heard))
         with listening(listen):
             act(tx)
         raise _UndoneError
@@ -114,6 +116,25 @@ def overheard(stage: Stage, act: Callable[[SqlTransaction], object]) -> list[Ove
 
 class _UndoneError(Exception):
     pass
+
+
+class _Ear:
+    """A cursor that tells what it is asked."""
+
+    def __init__(self, cursor: DBAPICursor, heard: list[Overheard]) -> None:
+        self._cursor = cursor
+        self._heard = heard
+
+    def execute(self, text: str, values: Any = ()) -> None:
+        self._heard.append(Overheard(text, values))
+        self._cursor.execute(text, values)
+
+    def executemany(self, text: str, rows: Any) -> None:
+        self._heard.append(Overheard(text, rows[0]))
+        self._cursor.executemany(text, rows)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
 
 
 @contextmanager

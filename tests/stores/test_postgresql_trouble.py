@@ -7,12 +7,12 @@ from threading import Barrier
 
 import psycopg
 import pytest
-from sqlalchemy.exc import DBAPIError
 
 from foliot.domain.errors import Unavailable
 from foliot.domain.schedule import State
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import NOON, a_new_run
+from tests.databases import DRIVER_ERRORS
 from tests.stores.stage import Stage
 
 
@@ -119,7 +119,7 @@ def test_a_lock_that_nobody_lets_go_of_makes_the_call_unavailable_and_keeps_the_
         tx.states([ref])
         with pytest.raises(Unavailable, match="too contended") as refusal:
             use(postgresql, ask)
-        assert isinstance(refusal.value.__cause__, DBAPIError)
+        assert isinstance(refusal.value.__cause__, DRIVER_ERRORS)
 
     postgresql.write(hold)
 

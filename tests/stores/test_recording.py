@@ -5,7 +5,6 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
-from sqlalchemy.exc import IntegrityError
 
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.errors import Unavailable
@@ -15,10 +14,11 @@ from foliot.domain.runs import Hold, Kind, Order, Reason, Status
 from foliot.ports import RunRow
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import DAY, MINUTE, NOON, a_new_cursor, a_new_run, a_new_schedule, a_started_run
+from tests.databases import INTEGRITY_ERRORS
 from tests.stores.stage import Stage
 
 # PostgreSQL takes a second row for a collision, and tries again a few times before it gives up.
-REFUSALS = (IntegrityError, Unavailable)
+REFUSALS = (*INTEGRITY_ERRORS, Unavailable)
 
 
 def test_a_run_that_starts_with_its_slot_is_running_under_its_first_token(stage: Stage) -> None:
@@ -197,14 +197,14 @@ NOWHERE = 404
     ids=["gap", "schedule", "cursor", "backfill"],
 )
 def test_nothing_belongs_to_what_there_is_not(stage: Stage, orphan: Callable[[SqlTransaction], object]) -> None:
-    with pytest.raises(IntegrityError):
+    with pytest.raises(INTEGRITY_ERRORS):
         stage.write(orphan)
 
 
 def test_a_schedule_with_runs_is_not_removed_from_under_them(stage: Stage) -> None:
     stage.recorded(stage.schedule())
 
-    with pytest.raises(IntegrityError):
+    with pytest.raises(INTEGRITY_ERRORS):
         stage.write(lambda tx: tx._do("DELETE FROM schedules"))
 
 
@@ -249,7 +249,7 @@ def test_a_word_that_is_in_no_list_is_refused(stage: Stage, table: str, column: 
     a_row_of(stage, table)
 
     for word in ("Success", "", "overlap ", "nonsense"):
-        with pytest.raises(IntegrityError):
+        with pytest.raises(INTEGRITY_ERRORS):
             say(stage, table, column, word)
 
 
@@ -259,7 +259,7 @@ def test_only_slots_that_were_missed_or_paused_make_a_gap(stage: Stage) -> None:
     say(stage, "gaps", "reason", Reason.MISSED)
 
     for reason in frozenset(Reason) - {Reason.MISSED, Reason.PAUSED}:
-        with pytest.raises(IntegrityError):
+        with pytest.raises(INTEGRITY_ERRORS):
             say(stage, "gaps", "reason", reason)
 
 

@@ -4,12 +4,12 @@ import json
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from sqlalchemy.exc import IntegrityError
 
 from foliot.domain.errors import Unavailable
 from foliot.ports import ScheduleFilter, ScheduleRow
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import NOON, a_new_cursor, a_new_schedule
+from tests.databases import INTEGRITY_ERRORS
 from tests.stores.stage import Stage
 from tests.stores.waiting import until_somebody_waits
 
@@ -109,7 +109,7 @@ def test_many_schedules_are_inserted_at_once(stage: Stage) -> None:
 def test_an_id_is_given_once(stage: Stage) -> None:
     stage.schedule("digest")
 
-    with pytest.raises((IntegrityError, Unavailable)):
+    with pytest.raises((*INTEGRITY_ERRORS, Unavailable)):
         stage.schedule("digest", "python:other")
 
     assert len(stage.read(lambda tx: tx.list_schedules(ScheduleFilter()))) == 1

@@ -6,7 +6,6 @@ from queue import Queue
 import psycopg
 import pytest
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError
 
 from foliot.clock import SystemClock
 from foliot.domain.errors import Unavailable
@@ -17,6 +16,7 @@ from foliot.stores.listener import Listener
 from foliot.stores.tables import metadata
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import HOUR, NOON, a_new_run
+from tests.databases import DRIVER_ERRORS
 from tests.stores.stage import Stage
 
 
@@ -52,7 +52,7 @@ def test_a_transaction_that_raises_leaves_nothing(stage: Stage) -> None:
 
 
 def test_after_a_transaction_that_raised_the_next_one_works(stage: Stage) -> None:
-    with pytest.raises(DBAPIError):
+    with pytest.raises(DRIVER_ERRORS):
         stage.write(lambda tx: tx._do("INSERT INTO runs (ref) VALUES (1)"))
 
     assert stage.schedule()

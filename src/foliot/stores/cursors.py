@@ -63,8 +63,8 @@ class Cursors(Part):
 
     def move(self, states: Iterable[State]) -> None:
         """Save all that moves, the cursor and its wake-up included."""
-        self.dialect.update(self.cx, _MOVE, [(*state[3:], state.ref) for state in states])
+        self.dialect.update(self.cursor, _MOVE, [(*state[3:], state.ref) for state in states])
 
     def keep(self, states: Iterable[State]) -> None:
         """Save what a run changes, where cursor, pause and wake-up stay: their index is left alone."""
-        self.dialect.update(self.cx, _KEEP, [(*state[7:], state.ref) for state in states])
+        self.dialect.update(self.cursor, _KEEP, [(*state[7:], state.ref) for state in states])

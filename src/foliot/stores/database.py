@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import StaticPool
@@ -62,22 +63,25 @@ class SqliteDatabase:
 
     def write(self, act: Act[T]) -> T:
         """Run the function in a transaction; all that it wrote is on disk when this returns."""
-        with self._writing, _translated(self.path):
+        with self._writing, _translated(self.path, sqlite3):
             cx = self._writer or self._open_writer()
             with cx.begin():
-                return act(SqlTransaction(cx, self.dialect, self.clock.now(), self._refs.__next__))
+                return act(self._transaction(cx))
 
     def read(self, act: Act[T]) -> T:
         """Run the function on what is committed; it must not write."""
-        with _translated(self.path):
+        with _translated(self.path, sqlite3):
             if self._writer is None and not self._is_current():
                 self.claim_alone()
-            with self._readers.connect() as cx:
-                return act(SqlTransaction(cx, self.dialect, self.clock.now(), self._refs.__next__))
+            with self._readers.connect() as cx, cx.begin():
+                return act(self._transaction(cx))
+
+    def _transaction(self, cx: Connection) -> SqlTransaction:
+        return SqlTransaction(cx, cx.connection.cursor(), self.dialect, self.clock.now(), self._refs.__next__)
 
     def claim_alone(self) -> None:
         """Be the one process that writes this file; Conflict, naming the holder, when another one is."""
-        with self._writing, _translated(self.path):
+        with self._writing, _translated(self.path, sqlite3):
             if self._writer is None:
                 self._open_writer()
 
@@ -156,6 +160,7 @@ class PostgresqlDatabase:
                 "application_name": "foliot",
             },
         )
+        self._driver = self.engine.dialect.loaded_dbapi
         self._name = f"{url.host or 'local socket'}/{url.database}"
         self._is_current = False
         self._starting = threading.Lock()
@@ -168,7 +173,7 @@ class PostgresqlDatabase:
 
     def _write_once(self, act: Act[T]) -> T:
         with self._connect() as cx, cx.begin():
-            return act(SqlTransaction(cx, self.dialect, self._now(cx), lambda: self._next_ref(cx)))
+            return act(self._transaction(cx))
 
     def read(self, act: Act[T]) -> T:
         """Run the function on what is committed; it must not write."""
@@ -176,7 +181,15 @@ class PostgresqlDatabase:
 
     def _read_once(self, act: Act[T]) -> T:
         with self._connect() as cx:
-            return act(SqlTransaction(cx, self.dialect, self._now(cx), lambda: self._next_ref(cx)))
+            reading = cx.begin()
+            try:
+                return act(self._transaction(cx))
+            finally:
+                reading.rollback()
+
+    def _transaction(self, cx: Connection) -> SqlTransaction:
+        cursor = cx.connection.cursor()
+        return SqlTransaction(cx, cursor, self.dialect, self._now(cursor), lambda: self._next_ref(cursor))
 
     def claim_alone(self) -> None:
         """Any number of processes may write: this only makes sure that the schema is there."""
@@ -185,7 +198,7 @@ class PostgresqlDatabase:
     def _again_on_contention(self, once: Callable[[], T]) -> T:
         for attempt in range(1, _TRIES + 1):
             try:
-                with _translated(self._name):
+                with _translated(self._name, self._driver):
                     return once()
             except _Contention as contention:
                 if attempt == _TRIES:
@@ -215,17 +228,19 @@ class PostgresqlDatabase:
             cx.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
             migrate(cx)
 
-    def _now(self, cx: Connection) -> int:
+    def _now(self, cursor: DBAPICursor) -> int:
         if self.clock is not None:
             return self.clock.now()
-        return int(cx.exec_driver_sql("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").scalar_one())
+        cursor.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+        return int(cursor.fetchall()[0][0])
 
-    def _next_ref(self, cx: Connection) -> int:
+    def _next_ref(self, cursor: DBAPICursor) -> int:
         """Keys are drawn in blocks: one question to the server per thousand runs."""
         with self._allotting:
             for ref in self._refs:
                 return ref
-            block = int(cx.exec_driver_sql("SELECT nextval('run_refs')").scalar_one())
+            cursor.execute("SELECT nextval('run_refs')")
+            block = int(cursor.fetchall()[0][0])
             self._refs = iter(range(block, block + _REFS_IN_A_BLOCK))
             return next(self._refs)
 
@@ -258,22 +273,25 @@ class _ReadOnly(Unavailable):
 
 
 @contextmanager
-def _translated(name: str) -> Iterator[None]:
+def _translated(name: str, driver: Any) -> Iterator[None]:
+    """Errors of the driver, whether SQLAlchemy has wrapped them or not, as what they mean to the caller."""
     try:
         yield
     except PoolTimeout as error:
         raise Unavailable(f"the database {name} had no free connection within 10 s: try later") from error
-    except DBAPIError as error:
-        state = getattr(error.orig, "sqlstate", None)
+    except (DBAPIError, driver.Error) as error:
+        said = error.orig if isinstance(error, DBAPIError) else error
+        state = getattr(said, "sqlstate", None)
         if state in _RETRIED_STATES:
             raise _Contention from error
         if state == _READ_ONLY_STATE:
             raise _ReadOnly(
-                f"the database {name} takes no writes now: {_said(error)}: name its primary, or free its disk"
+                f"the database {name} takes no writes now: {_with_remedy(said)}: name its primary, or free its disk"
             ) from error
-        if isinstance(error, OperationalError) or error.connection_invalidated:
-            raise Unavailable(f"the database {name} cannot be used now: {_said(error)}") from error
-        if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+        is_cut_off = isinstance(error, DBAPIError) and error.connection_invalidated
+        if isinstance(said, driver.OperationalError) or is_cut_off:
+            raise Unavailable(f"the database {name} cannot be used now: {_with_remedy(said)}") from error
+        if getattr(said, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             raise Invalid(f"{name} is no SQLite database: name another file") from error
         raise
     except OSError as error:
@@ -282,12 +300,12 @@ def _translated(name: str) -> Iterator[None]:
         raise Unavailable(f"the database {name} cannot be used now{why}") from error
 
 
-def _said(error: DBAPIError) -> str:
+def _with_remedy(error: BaseException | None) -> str:
     """The driver's own words, and what can be done about it; then work goes on by itself."""
     # SQLite's finer distinctions are in the upper bits.
-    code = int(getattr(error.orig, "sqlite_errorcode", 0)) & 0xFF
+    code = int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
     remedy = _SQLITE_REMEDIES.get(code, "")
-    return str(error.orig).strip() + (_handles_remedy() or (remedy and f": {remedy}"))
+    return str(error).strip() + (_handles_remedy() or (remedy and f": {remedy}"))
 
 
 def _handles_remedy() -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection
+from sqlalchemy.engine.interfaces import DBAPICursor
 
 Row = Sequence[Any]
 
@@ -86,15 +86,15 @@ class Dialect(Protocol):
     def label_is(self, name: str, value: str) -> str:
         """A condition on schedules: the label named by one parameter says what the other does."""
 
-    def new_keys(self, cx: Connection, table: str, count: int) -> Sequence[int]:
+    def new_keys(self, cursor: DBAPICursor, table: str, count: int) -> Sequence[int]:
         """Keys for that many rows to be inserted into the table."""
 
-    def notify(self, cx: Connection, what: str) -> None:
+    def notify(self, cursor: DBAPICursor, what: str) -> None:
         """Tell other processes, at commit."""
 
-    def insert(self, cx: Connection, statement: InsertMany, rows: Sequence[Row]) -> None: ...
+    def insert(self, cursor: DBAPICursor, statement: InsertMany, rows: Sequence[Row]) -> None: ...
 
-    def update(self, cx: Connection, statement: UpdateMany, rows: Sequence[Row]) -> int:
+    def update(self, cursor: DBAPICursor, statement: UpdateMany, rows: Sequence[Row]) -> int:
         """How many rows were changed."""
 
 
@@ -117,19 +117,23 @@ class SqliteDialect:
     def label_is(self, name: str, value: str) -> str:
         return f"json_extract(labels, '$.\"' || :{name} || '\"') = :{value}"
 
-    def new_keys(self, cx: Connection, table: str, count: int) -> Sequence[int]:
-        first = int(cx.exec_driver_sql(f"SELECT coalesce(max(ref), 0) + 1 FROM {table}").scalar_one())
+    def new_keys(self, cursor: DBAPICursor, table: str, count: int) -> Sequence[int]:
+        cursor.execute(f"SELECT coalesce(max(ref), 0) + 1 FROM {table}")
+        first = int(cursor.fetchall()[0][0])
         return range(first, first + count)
 
-    def notify(self, cx: Connection, what: str) -> None:
+    def notify(self, cursor: DBAPICursor, what: str) -> None:
         """There is no other process."""
 
-    def insert(self, cx: Connection, statement: InsertMany, rows: Sequence[Row]) -> None:
+    def insert(self, cursor: DBAPICursor, statement: InsertMany, rows: Sequence[Row]) -> None:
         if rows:
-            cx.exec_driver_sql(statement.one, list(rows))
+            cursor.executemany(statement.one, rows)
 
-    def update(self, cx: Connection, statement: UpdateMany, rows: Sequence[Row]) -> int:
-        return cx.exec_driver_sql(statement.one, list(rows)).rowcount if rows else 0
+    def update(self, cursor: DBAPICursor, statement: UpdateMany, rows: Sequence[Row]) -> int:
+        if not rows:
+            return 0
+        cursor.executemany(statement.one, rows)
+        return cursor.rowcount
 
 
 class PostgresqlDialect:
@@ -151,19 +155,23 @@ class PostgresqlDialect:
     def label_is(self, name: str, value: str) -> str:
         return f"CAST(labels AS json) ->> CAST(:{name} AS text) = :{value}"
 
-    def new_keys(self, cx: Connection, table: str, count: int) -> Sequence[int]:
+    def new_keys(self, cursor: DBAPICursor, table: str, count: int) -> Sequence[int]:
         text = "SELECT nextval(pg_get_serial_sequence(%s, 'ref')) FROM generate_series(1, %s)"
-        return [int(row[0]) for row in cx.exec_driver_sql(text, (table, count))]
+        cursor.execute(text, (table, count))
+        return [int(row[0]) for row in cursor.fetchall()]
 
-    def notify(self, cx: Connection, what: str) -> None:
-        cx.exec_driver_sql("SELECT pg_notify('foliot', %s)", (what,))
+    def notify(self, cursor: DBAPICursor, what: str) -> None:
+        cursor.execute("SELECT pg_notify('foliot', %s)", (what,))
 
-    def insert(self, cx: Connection, statement: InsertMany, rows: Sequence[Row]) -> None:
+    def insert(self, cursor: DBAPICursor, statement: InsertMany, rows: Sequence[Row]) -> None:
         if rows:
-            cx.exec_driver_sql(statement.all, _arrays(statement.types, rows))
+            cursor.execute(statement.all, _arrays(statement.types, rows))
 
-    def update(self, cx: Connection, statement: UpdateMany, rows: Sequence[Row]) -> int:
-        return cx.exec_driver_sql(statement.all, _arrays(statement.types, rows)).rowcount if rows else 0
+    def update(self, cursor: DBAPICursor, statement: UpdateMany, rows: Sequence[Row]) -> int:
+        if not rows:
+            return 0
+        cursor.execute(statement.all, _arrays(statement.types, rows))
+        return cursor.rowcount
 
 
 @lru_cache(maxsize=512)

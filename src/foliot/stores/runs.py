@@ -56,34 +56,34 @@ _PROGRESS = UpdateMany("runs", "progress:text", keys="ref token", also="runs.sta
 class Runs(Part):
     def start_new(self, rows: Sequence[Row]) -> None:
         """Runs that start with their slot: recorded and leased at once."""
-        self.dialect.insert(self.cx, _START_NEW, rows)
+        self.dialect.insert(self.cursor, _START_NEW, rows)
 
     def record(self, rows: Sequence[Row]) -> None:
         """Runs that wait, or never will run."""
-        self.dialect.insert(self.cx, _RECORD, rows)
+        self.dialect.insert(self.cursor, _RECORD, rows)
 
     def record_gaps(self, rows: Sequence[Row]) -> None:
-        self.dialect.insert(self.cx, _GAP, rows)
+        self.dialect.insert(self.cursor, _GAP, rows)
 
     def start(self, rows: Sequence[Row]) -> None:
         """Waiting runs that a worker takes: a new token, and its lease."""
-        self.dialect.update(self.cx, _START, rows)
+        self.dialect.update(self.cursor, _START, rows)
 
     def make_ready(self, rows: Sequence[Row]) -> None:
         """Waiting runs that may start as soon as a worker has room."""
-        self.dialect.update(self.cx, _READY, rows)
+        self.dialect.update(self.cursor, _READY, rows)
 
     def hold(self, rows: Sequence[Row]) -> None:
-        self.dialect.update(self.cx, _HOLD, rows)
+        self.dialect.update(self.cursor, _HOLD, rows)
 
     def end(self, rows: Sequence[Row]) -> None:
         """Runs that are over by decision: whoever still works on them is fenced."""
-        self.dialect.update(self.cx, _END, rows)
+        self.dialect.update(self.cursor, _END, rows)
 
     def finish(self, reports: Sequence[Finish]) -> bool:
         """Record outcomes, each under its token; False when a token was stale, and the transaction must be undone."""
         rows = [(*report.outcome, report.ended_at, report.ref, report.token) for report in reports]
-        return self.dialect.update(self.cx, _FINISH, rows) == len(rows)
+        return self.dialect.update(self.cursor, _FINISH, rows) == len(rows)
 
     def standing(self, refs: Iterable[int]) -> dict[int, tuple[int, Status]]:
         """Token and status of these runs."""
@@ -91,7 +91,7 @@ class Runs(Part):
         return {row[0]: (row[1], Status(row[2])) for row in self._all(text, self.dialect.list_of(refs))}
 
     def note_progress(self, rows: Sequence[Row]) -> None:
-        self.dialect.update(self.cx, _PROGRESS, rows)
+        self.dialect.update(self.cursor, _PROGRESS, rows)
 
     def ready(self, target: int, until: int, limit: int) -> list[RunRow]:
         """Runs of the target that wait for nothing but a worker, the longest waiting first, held."""
@@ -164,7 +164,7 @@ class Runs(Part):
 
     def lose(self, rows: Sequence[Row]) -> None:
         """Take running runs from their worker: fenced, and ready for another."""
-        self.dialect.update(self.cx, _LOSE, rows)
+        self.dialect.update(self.cursor, _LOSE, rows)
 
     def marked(self, schedule_ref: int, after: int) -> list[int]:
         """Nominal times later than `after` that have their row already."""

@@ -45,12 +45,12 @@ class Schedules(Part):
 
     def new_schedule_refs(self, count: int) -> Sequence[int]:
         """Keys for that many schedules to be inserted in this transaction."""
-        return self.dialect.new_keys(self.cx, "schedules", count)
+        return self.dialect.new_keys(self.cursor, "schedules", count)
 
     def insert_schedules(self, rows: Sequence[Row], cursors: Sequence[Row]) -> None:
         """New schedules, and their cursors in the same order."""
-        self.dialect.insert(self.cx, _INSERT, rows)
-        self.dialect.insert(self.cx, _INSERT_CURSOR, cursors)
+        self.dialect.insert(self.cursor, _INSERT, rows)
+        self.dialect.insert(self.cursor, _INSERT_CURSOR, cursors)
 
     def configurations(self, refs: Iterable[int]) -> list[ScheduleRow]:
         """The cold halves of these schedules."""

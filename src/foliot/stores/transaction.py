@@ -11,4 +11,4 @@ class SqlTransaction(Cursors, Runs, Schedules, Backfills, Workers):
     """What `ports.Transaction` asks for."""
 
     def notify(self, what: str) -> None:
-        self.dialect.notify(self.cx, what)
+        self.dialect.notify(self.cursor, what)
