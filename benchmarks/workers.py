@@ -10,6 +10,7 @@ from benchmarks.children import Found, Stage
 from benchmarks.samples import resident_mb
 from benchmarks.world import an_app
 from foliot import Context, Foliot
+from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
 
 _STEP = 0.002
@@ -21,6 +22,9 @@ _TOO_LATE = 10.0
 
 def _beside(app: Foliot, engine: Engine, act: Callable[[], Awaitable[None]]) -> None:
     """Do something while the engine works and listens, then stop it."""
+
+    # As `Foliot.run` does.
+    calm_collector()
 
     async def work() -> None:
         deaf = app.parts.listen()

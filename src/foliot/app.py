@@ -15,6 +15,7 @@ from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.policies import Span
 from foliot.domain.schedule import Standing, slug_of
 from foliot.domain.spec import Interval, Spec
+from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from foliot.executors.python import PythonExecutor
@@ -165,6 +166,7 @@ class Foliot:
 
         `ready` is called when the work begins.
         """
+        calm_collector()
         asyncio.run(self.serve(ready))
         if self.executor.is_busy:
             # A thread cannot be stopped, and Python would wait for it; its run keeps its lease until that runs out.
