@@ -54,7 +54,7 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-simulate: $(READY) ## Prove: the engine under seeded faults in virtual time, SEEDS=1000 days or SEEDS=7,8 to see one again
+simulate: $(READY) ## Prove: the engine under seeded faults in virtual time, SEEDS=1000 days; SEEDS=7, is one seed again
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
 crashes: $(READY) ## Prove: die at every commit and around every dispatch, the first, second and third time

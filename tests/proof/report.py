@@ -35,7 +35,7 @@ PARTS = (
         "the lease, clocks that are set, people who edit, pause, trigger and delete meanwhile, and databases that go "
         "away. After every step: no slot lost, none recorded twice, none early, no skip without its reason, no result "
         "under an old token, no overlap that the policy forbids, only legal moves; in the end all is final. "
-        "`make simulate SEEDS=17` repeats one seed exactly.",
+        "`make simulate SEEDS=17,` repeats one seed exactly.",
     ),
     Part(
         "crashes",

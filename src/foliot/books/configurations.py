@@ -117,6 +117,17 @@ class Configurations:
     def __init__(self, most: int = 20_000) -> None:
         self._most = most
         self._known: dict[int, Scheduled] = {}
+        self._unsure: list[int] = []
+        """Read in the transaction that is under way: if it is undone, so may be what they say."""
+
+    def begin(self) -> None:
+        """A transaction begins; the one before was undone unless `commit` was called."""
+        for ref in self._unsure:
+            self._known.pop(ref, None)
+        self._unsure.clear()
+
+    def commit(self) -> None:
+        self._unsure.clear()
 
     def of(self, tx: Transaction, states: Iterable[State]) -> dict[int, Scheduled]:
         """By schedule, the configurations of the versions that these states name."""
@@ -134,4 +145,5 @@ class Configurations:
                 known.clear()
             for row in tx.configurations(absent):
                 found[row.ref] = known[row.ref] = scheduled(row)
+                self._unsure.append(row.ref)
         return found

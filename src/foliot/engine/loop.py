@@ -243,6 +243,7 @@ class Engine:
         return True
 
     def _conclude(self, turn: Turn, situation: Situation, began: float) -> None:
+        self._known.commit()
         steady = self.clock.steady()
         self._looked_at = steady
         if not self.database.is_local:

@@ -68,6 +68,7 @@ class Shift:
 
     def work(self, tx: Transaction, situation: Situation) -> Turn:
         """All that a turn writes. It may be run again from the start: it changes nothing but the database."""
+        self.known.begin()
         skew = Skew.measured(tx.now, situation.asked_at, self.clock.now())
         settings = self.settings
         entries = Entries(tx, Crew(situation.worker, situation.rooms))
