@@ -23,9 +23,6 @@ _TOO_LATE = 10.0
 def _beside(app: Foliot, engine: Engine, act: Callable[[], Awaitable[None]]) -> None:
     """Do something while the engine works and listens, then stop it."""
 
-    # As `Foliot.run` does.
-    calm_collector()
-
     async def work() -> None:
         deaf = app.parts.listen()
         working = asyncio.get_running_loop().create_task(engine.run())
@@ -34,7 +31,9 @@ def _beside(app: Foliot, engine: Engine, act: Callable[[], Awaitable[None]]) -> 
         await working
         deaf()
 
-    asyncio.run(work())
+    # As `Foliot.run` does.
+    with calm_collector():
+        asyncio.run(work())
     app.close()
 
 

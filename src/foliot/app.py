@@ -166,8 +166,8 @@ class Foliot:
 
         `ready` is called when the work begins.
         """
-        calm_collector()
-        asyncio.run(self.serve(ready))
+        with calm_collector():
+            asyncio.run(self.serve(ready))
         if self.executor.is_busy:
             # A thread cannot be stopped, and Python would wait for it; its run keeps its lease until that runs out.
             logging.shutdown()

@@ -51,6 +51,8 @@ class _Compiled:
 
     def keep(self, spec: str, times: Times) -> None:
         with self._changing:
+            if spec in self._times:
+                return
             if len(self._times) >= self._most:
                 del self._times[next(iter(self._times))]
             self._times[spec] = times

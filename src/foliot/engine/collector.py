@@ -1,16 +1,25 @@
 """The garbage collector, in a process that is a worker and nothing else."""
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _NEWEST = 50_000
 
 
-def calm_collector() -> None:
-    """Let it look rarely, and never again at what is there by now.
+@contextmanager
+def calm_collector() -> Iterator[None]:
+    """Let it look rarely meanwhile, and not at what is there by now.
 
     A turn makes thousands of small values that live for a moment and hold no cycles: to search through them costs a
     fifth of the turn, in the midst of it.
     """
+    usual = gc.get_threshold()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_NEWEST, *gc.get_threshold()[1:])
+    gc.set_threshold(_NEWEST, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()

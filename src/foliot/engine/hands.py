@@ -96,7 +96,8 @@ class Hands:
         if running.is_reported or running.control.fenced:
             return
         running.is_reported = True
-        self._reports.append(Report(running.launch, outcome, running.control.order, self._now()))
+        order, steady = running.control.order, self.clock.steady()
+        self._reports.append(Report(running.launch, outcome, order, self._now(), steady))
         self._wake()
 
     @property
@@ -104,9 +105,9 @@ class Hands:
         return len(self._reports)
 
     @property
-    def oldest_report_at(self) -> int | None:
-        """When the run of the oldest report ended."""
-        return self._reports[0].ended_at if self._reports else None
+    def oldest_report_at(self) -> float | None:
+        """On the steady clock, when the oldest report was made."""
+        return self._reports[0].reported_at if self._reports else None
 
     def take_reports(self, most: int) -> list[Report]:
         """The oldest reports; they stay in the hands until they are recorded."""

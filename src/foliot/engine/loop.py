@@ -26,7 +26,7 @@ log = logging.getLogger("foliot.engine")
 _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
 _SHORTEST_WAIT = 1e-6
-_SETTLED_WITHIN = MICROSECONDS // 5
+_SETTLED_WITHIN = 0.2
 _OTHERS_HAVE_IT = 50_000
 """Microseconds until the next look at what is due and could not be had."""
 
@@ -64,6 +64,8 @@ class Engine:
         self._poked = asyncio.Event()
         self._hands = Hands(gate, clock, self._now, self._poked.set)
         self._targets: dict[str, int] = {}
+        self._counts_threads = False
+        """Whether some target here has room for a limited number of runs."""
         self._batch = self.settings.smallest_batch
         self._is_full = False
         self._recall_wanted = False
@@ -144,8 +146,9 @@ class Engine:
         self._hands.time_out()
         if self._is_time():
             await self._turn()
-            if self.settings.inline:
-                # The runs just begun take their first step before the next turn; where that waits, they do meanwhile.
+            if self.settings.inline or self._counts_threads:
+                # The runs just begun take their first step before the next turn, and their threads. Where it waits for
+                # the database, and nobody counts threads, they do so meanwhile.
                 await asyncio.sleep(0)
             if self._since_prune() >= 2 * self.settings.prune_every:
                 # There is never a quiet moment: take one.
@@ -201,6 +204,8 @@ class Engine:
         compare = careful or self._recall_wanted or self._heartbeat_due()
         self._recall_wanted = False
         reports = [] if self._holds_back(careful) else self._hands.take_reports(self.settings.largest_batch)
+        rooms = {name: self.gate.room(name) for name in self._targets} if starts else {}
+        self._counts_threads = any(room is not None for room in rooms.values())
         # What is settled in this turn makes room for what it starts.
         free = max(0, self.settings.max_running - in_hand + len(reports))
         return Situation(
@@ -210,7 +215,7 @@ class Engine:
             reports=reports,
             held=self._hands.tokens() if compare else None,
             in_hand=in_hand,
-            rooms={ref: self._room(name, free) for name, ref in self._targets.items()} if starts else {},
+            rooms={self._targets[name]: _least(free, room) for name, room in rooms.items()},
             batch=self._batch,
             careful=careful,
             progress=self._hands.progress() if compare else [],
@@ -225,11 +230,7 @@ class Engine:
         if careful or self._stopping or not self._is_full or len(self._hands) >= self.settings.max_running:
             return False
         oldest = self._hands.oldest_report_at
-        return oldest is None or self._now() - oldest < _SETTLED_WITHIN
-
-    def _room(self, target: str, free: int) -> int:
-        room = self.gate.room(target)
-        return free if room is None else max(0, min(free, room))
+        return oldest is None or self.clock.steady() - oldest < _SETTLED_WITHIN
 
     async def _learn_targets(self) -> bool:
         """The numbers of the targets that can be executed here; new ones may have been registered."""
@@ -373,3 +374,7 @@ class Engine:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="foliot-write")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.database.write, act)
+
+
+def _least(free: int, room: int | None) -> int:
+    return free if room is None else max(0, min(free, room))

@@ -19,6 +19,8 @@ class Report(NamedTuple):
     outcome: Outcome
     order: Order | None
     ended_at: int
+    reported_at: float
+    """On the steady clock."""
 
 
 class StaleReports(Exception):

@@ -98,7 +98,7 @@ class Shift:
         leased_until = self._lease(tx, situation.worker, leased_until, in_hand, len(launches))
         if entries.recalls:
             tx.notify("recall")
-        next_at = None if is_full else self._next(situation, tx.earliest(list(situation.rooms)), expires_at)
+        next_at = None if is_full else self._next(situation, tx.earliest(list(situation.rooms)), expires_at, tx.now)
         return Turn(
             tx.now,
             launches,
@@ -146,13 +146,15 @@ class Shift:
             raise Fenced
         return wanted
 
-    def _next(self, situation: Situation, earliest: list[Earliest], expires_at: int | None) -> int | None:
+    def _next(self, situation: Situation, earliest: list[Earliest], expires_at: int | None, now: int) -> int | None:
         """When to look again: at the first thing that will be due, or that another worker's lease leaves behind."""
         moments = [expires_at]
         for first in earliest:
-            room = situation.rooms[first.target]
-            moments.append(first.wake_at if room else first.wake_at and first.wake_at + _OVERDUE)
-            if room:
-                moments += [first.ready_at, first.backfill_at]
+            if situation.rooms[first.target]:
+                moments += [first.wake_at, first.ready_at, first.backfill_at]
+            else:
+                # Nobody says when a thread that was given up on is free at last.
+                waiting = [at for at in (first.wake_at, first.ready_at, first.backfill_at) if at is not None]
+                moments += [max(at, now) + _OVERDUE for at in waiting]
         known = [moment for moment in moments if moment is not None]
         return min(known, default=None)

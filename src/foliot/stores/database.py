@@ -1,5 +1,6 @@
 """A database, opened: transactions are plain functions, run whole or not at all, and tried again on contention."""
 
+import errno
 import os
 import sqlite3
 import threading
@@ -36,6 +37,7 @@ _SQLITE_REMEDIES = {
     sqlite3.SQLITE_CANTOPEN: "its folder must be there, and this process must be allowed to write in it",
     sqlite3.SQLITE_IOERR: "look at its disk, and whether this process may write the files",
 }
+_NO_HANDLES = (errno.EMFILE, errno.ENFILE)
 _REFS_IN_A_BLOCK = 1000
 _MIGRATION_LOCK = 0x666F6C696F74
 
@@ -280,7 +282,7 @@ def _translated(name: str, driver: Any) -> Iterator[None]:
     except PoolTimeout as error:
         raise Unavailable(f"the database {name} had no free connection within 10 s: try later") from error
     except (DBAPIError, driver.Error) as error:
-        said = error.orig if isinstance(error, DBAPIError) else error
+        said = _first_of(error, driver)
         state = getattr(said, "sqlstate", None)
         if state in _RETRIED_STATES:
             raise _Contention from error
@@ -296,8 +298,20 @@ def _translated(name: str, driver: Any) -> Iterator[None]:
         raise
     except OSError as error:
         # Without a file handle for it, a driver cannot even wait for the server.
-        why = _handles_remedy() or f": {error.strerror}"
-        raise Unavailable(f"the database {name} cannot be used now{why}") from error
+        if not (isinstance(error, ConnectionError | TimeoutError) or error.errno in _NO_HANDLES):
+            raise
+        raise Unavailable(f"the database {name} cannot be used now: {error}{_handles_remedy()}") from error
+
+
+def _first_of(error: BaseException, driver: Any) -> BaseException:
+    """The driver's error behind this one: of a cut connection the server's words, not that it could not be undone."""
+    said = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    before = said.__context__ if said is error else error.__context__
+    while before is not None:
+        if isinstance(before, driver.Error):
+            said = before
+        before = before.__context__
+    return said
 
 
 def _with_remedy(error: BaseException | None) -> str:
