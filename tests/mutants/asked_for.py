@@ -19,6 +19,8 @@ _GUARD = """\
     def _connect(self) -> Connection:
 """
 
+_CURSORS = "        tx.move(self._moved.values())\n        tx.advance(self._advanced.values())\n"
+
 _BY_AGE = (
     "coalesce((SELECT min(started_at) + 60000000 FROM runs WHERE worker = workers.ref AND status = 'running'),"
     " lease_until)"
@@ -29,12 +31,11 @@ ASKED_FOR = (
         "cursor before rows",
         "The cursor is committed before the rows of its slots: a process that dies between them loses those slots.",
         (
-            Change("books/entries.py", "        tx.move(self._moved.values())\n", ""),
+            Change("books/entries.py", _CURSORS, ""),
             Change(
                 "books/entries.py",
                 "        tx.start_new(self._started_new)\n",
-                "        tx.move(self._moved.values())\n"
-                '        tx.cx.exec_driver_sql("COMMIT")\n'
+                _CURSORS + '        tx.cx.exec_driver_sql("COMMIT")\n'
                 '        tx.cx.exec_driver_sql("BEGIN")\n'
                 "        tx.start_new(self._started_new)\n",
             ),

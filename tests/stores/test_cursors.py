@@ -130,6 +130,33 @@ def test_move_can_take_everything_away_again(stage: Stage) -> None:
     assert stage.state(ref) == before
 
 
+def test_advance_saves_cursor_wake_up_and_number_of_runs_and_leaves_the_rest(stage: Stage) -> None:
+    ref, other = stage.schedule(wake_at=NOON), stage.schedule("other")
+    before, bystander = stage.state(ref), stage.state(other)
+    changed = everything_else(before)
+
+    stage.write(lambda tx: tx.advance([changed]))
+
+    expected = before._replace(swept_to=changed.swept_to, wake_at=changed.wake_at, running=changed.running)
+    assert stage.state(ref) == expected
+    assert stage.state(other) == bystander
+
+
+def test_advance_can_leave_nothing_to_come(stage: Stage) -> None:
+    ref = stage.schedule(wake_at=NOON)
+    stage.write(lambda tx: tx.advance([stage.state(ref)._replace(wake_at=None)]))
+    assert stage.state(ref).wake_at is None
+
+
+def test_free_saves_the_number_of_runs_and_leaves_the_rest(stage: Stage) -> None:
+    ref = stage.schedule(wake_at=NOON)
+    before = stage.state(ref)
+
+    stage.write(lambda tx: tx.free([everything_else(before)]))
+
+    assert stage.state(ref) == before._replace(running=everything_else(before).running)
+
+
 def test_keep_saves_counts_and_memories_and_leaves_cursor_pause_and_wake_up(stage: Stage) -> None:
     ref = stage.schedule(wake_at=NOON)
     before = stage.state(ref)

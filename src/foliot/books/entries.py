@@ -50,7 +50,9 @@ class Entries:
         self._held: list[Row] = []
         self._ended: list[Row] = []
         self._moved: dict[int, State] = {}
+        self._advanced: dict[int, State] = {}
         self._kept: dict[int, State] = {}
+        self._freed: dict[int, State] = {}
         self._backfill_ends: Counter[int] = Counter()
 
     def __len__(self) -> int:
@@ -67,7 +69,9 @@ class Entries:
         tx.hold(self._held)
         tx.end(self._ended)
         tx.move(self._moved.values())
+        tx.advance(self._advanced.values())
         tx.keep(self._kept.values())
+        tx.free(self._freed.values())
         for rows in (
             self._started_new,
             self._recorded,
@@ -78,8 +82,8 @@ class Entries:
             self._ended,
         ):
             rows.clear()
-        self._moved.clear()
-        self._kept.clear()
+        for states in (self._moved, self._advanced, self._kept, self._freed):
+            states.clear()
         if self._backfill_ends:
             _note_ends(tx, self._backfill_ends)
             self._backfill_ends.clear()
@@ -234,15 +238,35 @@ class Entries:
 
     def move(self, state: State) -> None:
         """The schedule's cursor, pause or wake-up has changed."""
-        self._kept.pop(state.ref, None)
-        self._moved[state.ref] = state
+        ref = state.ref
+        for less in (self._advanced, self._kept, self._freed):
+            less.pop(ref, None)
+        self._moved[ref] = state
+
+    def advance(self, state: State) -> None:
+        """One slot has started, nothing else has changed: cursor, wake-up and number of runs."""
+        ref = state.ref
+        if ref in self._moved or ref in self._kept or ref in self._freed:
+            self.move(state)
+        else:
+            self._advanced[ref] = state
 
     def keep(self, state: State) -> None:
         """Only the schedule's counts have changed."""
-        if state.ref in self._moved:
-            self._moved[state.ref] = state
+        ref = state.ref
+        if ref in self._moved or ref in self._advanced:
+            self.move(state)
         else:
-            self._kept[state.ref] = state
+            self._freed.pop(ref, None)
+            self._kept[ref] = state
+
+    def free(self, state: State) -> None:
+        """Only the number of its runs has changed."""
+        ref = state.ref
+        if ref in self._moved or ref in self._advanced or ref in self._kept:
+            self.keep(state)
+        else:
+            self._freed[ref] = state
 
 
 def _note_ends(tx: Transaction, ends: Counter[int]) -> None:

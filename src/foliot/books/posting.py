@@ -31,7 +31,7 @@ def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: St
     if generation.is_one and _is_free(schedule, state):
         entries.start_slot(schedule, state, generation.due[0], occupies=True)
         state = state.moved(generation.swept_to, generation.wake_at, running=1)
-        entries.move(state)
+        entries.advance(state)
         return state
     resumes = state.pause_from is not None and not state.is_paused(tx.now)
     state = state._replace(swept_to=generation.swept_to, wake_at=generation.wake_at)

@@ -44,7 +44,7 @@ def settle_all(tx: Transaction, entries: Entries, known: Configurations, reports
         state = states[ref]
         if _is_plain(report, state):
             states[ref] = state.moved(state.swept_to, state.wake_at, state.running - 1)
-            entries.keep(states[ref])
+            entries.free(states[ref])
         else:
             configurations = configurations or known.of(tx, states.values())
             states[ref] = post_end(tx, entries, configurations[ref], state, end_of(report))

@@ -14,6 +14,8 @@ _MOVE = UpdateMany(
     "swept_to wake_at pause_from pause_to running held remaining marks last_result last_failure",
     keys="ref",
 )
+_ADVANCE = UpdateMany("cursors", "swept_to wake_at running", keys="ref")
+_FREE = UpdateMany("cursors", "running", keys="ref")
 _KEEP = UpdateMany("cursors", "running held remaining marks last_result last_failure", keys="ref")
 
 
@@ -64,6 +66,15 @@ class Cursors(Part):
     def move(self, states: Iterable[State]) -> None:
         """Save all that moves, the cursor and its wake-up included."""
         self.dialect.update(self.cursor, _MOVE, [(*state[3:], state.ref) for state in states])
+
+    def advance(self, states: Iterable[State]) -> None:
+        """Save what the start of a slot that is on time changes: cursor, wake-up and number of runs."""
+        rows = [(state.swept_to, state.wake_at, state.running, state.ref) for state in states]
+        self.dialect.update(self.cursor, _ADVANCE, rows)
+
+    def free(self, states: Iterable[State]) -> None:
+        """Save what the end of most runs changes: how many there are."""
+        self.dialect.update(self.cursor, _FREE, [(state.running, state.ref) for state in states])
 
     def keep(self, states: Iterable[State]) -> None:
         """Save what a run changes, where cursor, pause and wake-up stay: their index is left alone."""
