@@ -20,7 +20,7 @@ def sweep(tx: Transaction, entries: Entries, known: Configurations, target: int,
     states = tx.due(target, until, limit)
     is_full = len(states) == limit
     if is_full and (states[0].wake_at or until) < until - _STORM:
-        states = _with_newest(states, tx.due_newest(target, until, max(1, limit // NEWEST_SHARE)))
+        states = _with_newest(states, tx.due_newest(target, until, max(1, limit // NEWEST_SHARE)))[:limit]
     configurations = known.of(tx, states)
     for state in states:
         if len(entries) >= _ROWS_AT_ONCE:

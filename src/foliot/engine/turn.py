@@ -18,6 +18,10 @@ _OVERDUE = 1 * MICROSECONDS
 """Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""
 
 
+_PLENTY = 200
+"""With room for so many, what is beyond it waits for the next turn; with less it is recorded, to wait in the ledger."""
+
+
 class Fenced(Exception):
     """This worker was declared gone while it was not looking."""
 
@@ -123,8 +127,10 @@ class Shift:
                 most = room - room // NEWEST_SHARE if has_due else room
                 is_full |= take_up(tx, entries, self.known, first.target, min(situation.batch, most))
             if has_due:
-                until = tx.now if entries.crew.room_for(first.target) else tx.now - _OVERDUE
-                is_full |= sweep(tx, entries, self.known, first.target, situation.batch, until)
+                room = entries.crew.room_for(first.target)
+                until = tx.now if room else tx.now - _OVERDUE
+                limit = min(situation.batch, room) if room >= _PLENTY else situation.batch
+                is_full |= sweep(tx, entries, self.known, first.target, limit, until)
             has_room = entries.crew.room_for(first.target) > 0
             if first.backfill_at is not None and first.backfill_at <= tx.now and has_room:
                 is_full |= feed(tx, entries, self.known, first.target, situation.batch)
