@@ -17,6 +17,8 @@ PEERS = ("APScheduler", "PgQueuer", "procrastinate")
 class Sizes:
     rounds: int = 3
     slots: int = 30_000
+    specs: int = 1_000
+    """How many there are where they differ."""
     history: int = 1_000_000
     pgqueuer: int = 20_000
     procrastinate: int = 3_000
@@ -37,7 +39,7 @@ def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
         say(f"{found.kind:10}   {name}: {rate:,.0f}")
 
     for turn in range(sizes.rounds):
-        note("raw yardstick", raw(next(urls), sizes.slots))
+        note("raw yardstick", raw(next(urls), sizes.slots, workers))
         for name, rate in peers(found.kind, urls, sizes):
             note(name, rate)
         url = prepared(urls, sizes.slots)
@@ -49,6 +51,8 @@ def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
             url = prepared(urls, sizes.slots)
             note("one worker", rate_of(burn_down(url, sizes.slots, 1)))
             drop(url)
+        if turn == 0:
+            note("specs that differ", different(urls, sizes, workers))
     for rate in on_history(urls, sizes, workers):
         note("on a history", rate)
     report(found, sizes, {name: median(seen) for name, seen in rates.items()})
@@ -63,6 +67,11 @@ def prepared(urls: Urls, slots: int) -> str:
 def burn_down(url: str, slots: int, workers: int) -> list[Found]:
     """Make every schedule due, and let the workers run them all."""
     make_due(url)
+    return drained(url, slots, workers)
+
+
+def drained(url: str, slots: int, workers: int) -> list[Found]:
+    """Let the workers run all that is due."""
     done = together([Child("workers:drain", url=url) for _ in range(workers)])
     settled = sum(each["settled"] for each in done)
     if settled != slots:
@@ -76,12 +85,12 @@ def rate_of(done: list[Found]) -> float:
     return float(settled / (max(each["ended"] for each in busy) - min(each["began"] for each in busy)))
 
 
-def raw(url: str, slots: int) -> float:
+def raw(url: str, slots: int, writers: int) -> float:
     create(url, plain(slots))
     make_due(url)
-    rate: float = alone("yardstick:write_rows", url=url)["rate"]
+    done = together([Child("yardstick:write_rows", url=url, share=share, of=writers) for share in range(writers)])
     drop(url)
-    return rate
+    return rate_of(done)
 
 
 def peers(kind: str, urls: Urls, sizes: Sizes) -> Iterator[tuple[str, float]]:
@@ -94,6 +103,15 @@ def peers(kind: str, urls: Urls, sizes: Sizes) -> Iterator[tuple[str, float]]:
     for concurrency in PROCRASTINATE_CONCURRENCIES[-sizes.ways :]:
         rate = procrastinate_jobs(next(urls), sizes.procrastinate, 2, concurrency)
         yield f"procrastinate, concurrency {concurrency}", rate
+
+
+def different(urls: Urls, sizes: Sizes, workers: int) -> float:
+    """The same with schedules whose specs are many, not one."""
+    url = prepared(urls, sizes.slots)
+    make_due(url, specs=sizes.specs)
+    rate = rate_of(drained(url, sizes.slots, workers))
+    drop(url)
+    return rate
 
 
 def best_ways(rates: dict[str, float]) -> dict[str, float]:
@@ -126,6 +144,9 @@ def report(found: Findings, sizes: Sizes, rates: dict[str, float]) -> None:
     found.add("share of the raw yardstick", rates["foliot"] / rates["raw yardstick"])
     if "one worker" in rates:
         found.add("throughput, one worker", rates["one worker"], "slots/s", note="one round")
+    if "specs that differ" in rates:
+        name = f"throughput, {sizes.specs:,} specs that differ"
+        found.add(name, rates["specs that differ"], "slots/s", note="one round")
     found.add("CPU a slot", rates["us CPU a slot"], "us")
     found.add(f"throughput on a history of {sizes.history:,} runs", rates["on a history"], "slots/s")
     found.add(f"share of it on {sizes.history:,} runs", rates["on a history"] / rates["foliot"], at_least=0.8)

@@ -13,7 +13,9 @@ from foliot import Context, Foliot
 from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
 
-_STEP = 0.002
+_STEP = 0.01
+_WEIGH_EVERY = 0.2
+"""Seconds: who looks more often takes from the engine in the same process what it is measured by."""
 _QUIET = 1.5
 _NOTHING_AT_ALL = 5.0
 _LONGEST_STORM = 300.0
@@ -60,7 +62,7 @@ class Watch:
             self.settled, self.ended = self.engine.counters.settled, time.time()
             self.cpu = time.process_time() - self._cpu_before
         # By time, not by steps: a busy engine leaves few of these.
-        if time.perf_counter() - self._weighed_at > 0.02:
+        if time.perf_counter() - self._weighed_at > _WEIGH_EVERY:
             self.most_memory = max(self.most_memory, resident_mb())
             self._weighed_at = time.perf_counter()
 

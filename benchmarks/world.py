@@ -45,15 +45,26 @@ def plain(size: int, **options: Any) -> Iterable[Mapping[str, Any]]:
     return ({"name": f"s{number}", "target": "nothing", "every": "1h", **options} for number in range(size))
 
 
-def make_due(url: str, seconds_ago: int = 1) -> None:
-    """All schedules named s0, s1, ... have exactly one slot that is due: so many seconds ago, none before it."""
+def make_due(url: str, seconds_ago: int = 1, specs: int = 1) -> None:
+    """All schedules named s0, s1, ... have exactly one slot that is due: so many seconds ago, none before it.
+
+    Their specs are of so many texts: every hour, every hour and a minute, and so on.
+    """
     due = int(time.time()) - seconds_ago
-    hourly = Spec(intervals=Interval(timedelta(hours=1), timedelta(seconds=due % 3600)))
-    model = f"model-{next(_numbers)}"
-    create(url, [{"name": model, "target": "nothing", "spec": hourly}])
+    model = f"model-{next(_numbers)}-"
+    periods = [3600 + 60 * number for number in range(specs)]
+    intervals = [Interval(timedelta(seconds=period), timedelta(seconds=due % period)) for period in periods]
+    create(
+        url,
+        (
+            {"name": f"{model}{number}", "target": "nothing", "spec": Spec(intervals=interval)}
+            for number, interval in enumerate(intervals)
+        ),
+    )
     change(
         url,
-        f"UPDATE schedules SET spec = (SELECT spec FROM schedules WHERE id = '{model}') WHERE id LIKE 's%'",
+        "UPDATE schedules SET spec = (SELECT model.spec FROM schedules model"
+        f" WHERE model.id = '{model}' || CAST(schedules.ref % {specs} AS text)) WHERE id LIKE 's%'",
         f"UPDATE cursors SET swept_to = {(due - 1) * MICROSECONDS}, wake_at = {due * MICROSECONDS}"
         " WHERE ref IN (SELECT ref FROM schedules WHERE id LIKE 's%')",
     )

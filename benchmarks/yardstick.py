@@ -1,14 +1,19 @@
-"""The raw yardstick: the same rows in batches, no logic. What the database and its driver take at most."""
+"""The raw yardstick: the same rows in batches, no logic. What the database and its driver take at most.
+
+It has what the engine has: as many processes, the same settings of SQLite, and arrays as text on PostgreSQL.
+"""
 
 import sqlite3
 import time
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import psycopg
 
 from benchmarks.children import Found, Stage
 from benchmarks.databases import is_sqlite, one, path_of, rows
+from foliot.stores.database import _prepare_writer
+from foliot.stores.dialect import number_array
 
 _BATCH = 1000
 
@@ -40,17 +45,20 @@ _POSTGRESQL = Statements(
 )
 
 
-def write_rows(stage: Stage, url: str) -> Found:
-    """For each schedule a run that starts and ends; a batch starts, and the one before ends, in one transaction."""
+def write_rows(stage: Stage, url: str, share: int, of: int) -> Found:
+    """For each schedule of its share a run that starts and ends, a batch and the end of the one before at once."""
     schedules = [row[0] for row in rows(url, "SELECT ref FROM schedules WHERE id LIKE 's%' ORDER BY ref")]
-    newest = one(url, "SELECT coalesce(max(ref), 0) FROM runs")
-    batches = [schedules[start : start + _BATCH] for start in range(0, len(schedules), _BATCH)]
+    newest = one(url, "SELECT coalesce(max(ref), 0) FROM runs") + share * len(schedules)
+    mine = schedules[share::of]
+    batches = [mine[start : start + _BATCH] for start in range(0, len(mine), _BATCH)]
     now = int(time.time()) * 1_000_000
-    stage.ready()
-    seconds = _on_sqlite(url, batches, newest, now) if is_sqlite(url) else _on_postgresql(url, batches, newest, now)
-    ended = one(url, f"SELECT count(*) FROM runs WHERE status = 'success' AND ref > {newest}")
-    assert ended == len(schedules), f"{ended} of {len(schedules)} rows were written"
-    return {"rate": len(schedules) / seconds}
+    write = _on_sqlite if is_sqlite(url) else _on_postgresql
+    began, ended = write(stage, url, batches, newest, now)
+    found = one(
+        url, f"SELECT count(*) FROM runs WHERE status = 'success' AND ref BETWEEN {newest + 1} AND {newest + len(mine)}"
+    )
+    assert found == len(mine), f"{found} of {len(mine)} rows were written"
+    return {"began": began, "ended": ended, "settled": len(mine)}
 
 
 def _values(batch: list[int], newest: int, now: int) -> tuple[list[tuple[int, ...]], list[int]]:
@@ -58,12 +66,12 @@ def _values(batch: list[int], newest: int, now: int) -> tuple[list[tuple[int, ..
     return [(ref, schedule, now, now, now, now) for ref, schedule in zip(refs, batch, strict=True)], refs
 
 
-def _on_sqlite(url: str, batches: list[list[int]], newest: int, now: int) -> float:
+def _on_sqlite(stage: Stage, url: str, batches: list[list[int]], newest: int, now: int) -> tuple[float, float]:
     with closing(sqlite3.connect(path_of(url), isolation_level=None)) as cx:
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "cache_size=-65536"):
-            cx.execute(f"PRAGMA {pragma}")
+        _prepare_writer(cx, None)
         before: tuple[list[int], list[int]] = ([], [])
-        began = time.perf_counter()
+        stage.ready()
+        began = time.time()
         for batch in [*batches, []]:
             started, refs = _values(batch, newest, now)
             newest += len(refs)
@@ -74,18 +82,18 @@ def _on_sqlite(url: str, batches: list[list[int]], newest: int, now: int) -> flo
             cx.executemany(_SQLITE.move, [(now, now + 3_600_000_000, schedule) for schedule in batch])
             cx.execute("COMMIT")
             before = batch, refs
-        return time.perf_counter() - began
+        return began, time.time()
 
 
-def _on_postgresql(url: str, batches: list[list[int]], newest: int, now: int) -> float:
+def _on_postgresql(stage: Stage, url: str, batches: list[list[int]], newest: int, now: int) -> tuple[float, float]:
     def do(statement: str, columns: list[list[int]]) -> None:
         if columns and columns[0]:
-            values: list[Any] = columns
-            cx.execute(statement.encode(), values)
+            cx.execute(statement.encode(), [number_array(column) for column in columns])
 
     with psycopg.connect(url) as cx:
         before: tuple[list[int], list[int]] = ([], [])
-        began = time.perf_counter()
+        stage.ready()
+        began = time.time()
         for batch in [*batches, []]:
             started, refs = _values(batch, newest, now)
             newest += len(refs)
@@ -95,4 +103,4 @@ def _on_postgresql(url: str, batches: list[list[int]], newest: int, now: int) ->
             do(_POSTGRESQL.move, [[now] * len(batch), [now + 3_600_000_000] * len(batch), batch])
             cx.commit()
             before = batch, refs
-        return time.perf_counter() - began
+        return began, time.time()

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tests.crash.anonymous import Faults, judge, lags
+from tests.crash.anonymous import faults_of, judge, lags
 from tests.crash.evidence import Execution
 from tests.crash.ledger import OPEN, SECOND, Row
 from tests.crash.plan import ATTEMPTS, STRICT
@@ -43,7 +43,7 @@ _ZOMBIE_WITHIN = 10.0
 def check(story: Story, least: int) -> Report:
     """All that is wrong with the story; also when fewer than `least` runs succeeded, for then it proves nothing."""
     facts = Facts(story)
-    faults = Faults(disturbance.at for disturbance in story.disturbances)
+    faults = faults_of(story.disturbances, story.evidence.executions)
     judgement = judge(story.plan, story.ledger, story.evidence, faults, story.end)
     late, lag_figures = lags(story.plan, story.ledger, story.evidence, faults)
     problems = [
@@ -148,10 +148,18 @@ def _unexecuted(facts: Facts) -> Iterator[str]:
 
 
 def _meant_by(facts: Facts, row: Row, outcome: str) -> Execution | None:
-    """The execution that the row speaks of: the one whose end was nearest to what it says, and not after it."""
+    """The execution that the row speaks of: the one whose end was nearest to what it says, and not after it.
+
+    Of two that ended at almost the same moment it is the one that had the row's token.
+    """
     ended = [run for run in facts.ran[row.key] if run.outcome == outcome and run.ended is not None]
     at = (row.ended_at or 0) / SECOND
-    nearest = min(ended, key=lambda run: abs((run.ended or 0) - at), default=None)
+
+    def distance(run: Execution) -> tuple[bool, float]:
+        apart = abs((run.ended or 0) - at)
+        return run.token != row.token or apart > _EARLY, apart
+
+    nearest = min(ended, key=distance, default=None)
     return None if nearest is None or (nearest.ended or 0) > at + _CLOCKS_DIFFER else nearest
 
 
@@ -199,7 +207,9 @@ def _broken_chains(facts: Facts) -> Iterator[str]:
 def _redelivered_for_nothing(facts: Facts) -> Iterator[str]:
     for executions in facts.ran.values():
         for before, after in pairwise(executions):
-            if not facts.was_taken_from(before, after.started):
+            # Who wakes up with a run that it has lost may begin it after the one who has it now.
+            is_woken = after.token < before.token and facts.was_stopped_before(after, _ZOMBIE_WITHIN)
+            if not is_woken and not facts.was_taken_from(before, after.started):
                 yield f"doubled: {after} though nothing had happened to {before}"
 
 

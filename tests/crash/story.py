@@ -12,7 +12,7 @@ from tests.crash.plan import Planned
 class Disturbance(NamedTuple):
     """What a test did: to a process `kill`, `stop`, `wake` or `leave`, to the server `down`, `up` or `cut`.
 
-    A process that ended by itself is an `end`, a machine that was too busy to go on is a `stall`.
+    A process that ended by itself is an `end`, a machine that was too busy to go on is a `stall`, until it is `over`.
     """
 
     what: str

@@ -200,6 +200,16 @@ def test_a_second_execution_is_explained_by_the_loss_of_the_lease() -> None:
     assert verdicts(a_story(rows, evidence=another)) == {"doubled"}
 
 
+def test_who_wakes_up_with_a_run_that_it_has_lost_may_begin_it_after_the_one_who_has_it() -> None:
+    row = a_row("tick", 1010, token=2, ended_at=1011_610000)
+    executions = [an_execution(row), *a_story().evidence.executions[1:]]
+    woken = an_execution(row, pid=8, token=1, started=1011.2, ended=1011.612)
+    frozen = [Disturbance("stop", 8, 1008.0), Disturbance("wake", 8, 1011.1)]
+    story = a_story([row, *ROWS[1:]], evidence=Evidence([*executions, woken], []))
+    assert verdicts(story._replace(disturbances=frozen)) == set()
+    assert "doubled" in verdicts(story)
+
+
 def test_slots_in_a_gap_are_recorded() -> None:
     gap = Gap("tick", FIRST.nominal_at, FIRST.nominal_at)
     executions = [run for run in a_story().evidence.executions if run.key != FIRST.key]

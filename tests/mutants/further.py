@@ -239,7 +239,11 @@ FURTHER = (
     Mutant(
         "ends by the worker's clock",
         "The end of a run is read from the worker's clock: where it is wrong, runs end before they have started.",
-        (Change("engine/hands.py", "running.control.order, self._now())", "running.control.order, self.clock.now())"),),
+        (
+            Change(
+                "engine/hands.py", "outcome, order, self._now(), steady)", "outcome, order, self.clock.now(), steady)"
+            ),
+        ),
         "tests/engine/test_waking.py::test_a_worker_whose_clock_is_an_hour_behind_keeps_its_run",
     ),
 )

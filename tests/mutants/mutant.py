@@ -38,6 +38,8 @@ class Mutant(NamedTuple):
     """The test, as pytest names it."""
     may_hang: bool = False
     """Whether the test notices it by not coming to an end."""
+    error: str | None = None
+    """The kind of error that is the very point of it, where code that crashes would else be no mutant."""
 
     @property
     def test(self) -> str:

@@ -62,6 +62,9 @@ def test_a_test_that_is_not_there_is_not_found() -> None:
     ("code", "case", "verdict"),
     [
         (1, Case("test_it", "assert 1 == 2", None), Verdict.CAUGHT),
+        (1, Case("test_it", "NameError: name 'tx' is not defined", None), Verdict.BROKEN),
+        (1, Case("test_it", "assert 1 == 2", None, "E   assert 1 == 2\nTypeError: not callable\n"), Verdict.BROKEN),
+        (1, Case("test_it", "assert 1 == 2", None, "E   AssertionError: it said TypeError: x"), Verdict.CAUGHT),
         (0, Case("test_it", None, None), Verdict.SURVIVED),
         (1, Case("test_it", "Failed: Timeout (>120.0s) from pytest-timeout.", None), Verdict.HUNG),
         (1, Case("test_another", "assert 1 == 2", None), Verdict.BROKEN),
@@ -77,6 +80,12 @@ def test_only_a_test_that_ran_and_failed_by_itself_has_caught_a_mutant(
 ) -> None:
     mutant = Mutant("a mistake", "It hurts nobody.", (), "tests/test_nothing.py::test_it[sqlite]")
     assert judge(mutant, Trial(code, [] if case is None else [case], "no such test"))[0] is verdict
+
+
+def test_a_crash_that_is_the_point_of_a_mutant_has_caught_it() -> None:
+    mutant = Mutant("a mistake", "It hurts nobody.", (), "tests/test_nothing.py::test_it", error="TypeError")
+    assert judge(mutant, Trial(1, [Case("test_it", "TypeError: no", None)], ""))[0] is Verdict.CAUGHT
+    assert judge(mutant, Trial(1, [Case("test_it", "NameError: no", None)], ""))[0] is Verdict.BROKEN
 
 
 def test_a_test_that_does_not_end_has_caught_what_is_said_to_hang() -> None:

@@ -1,6 +1,7 @@
 """A trial: named tests, run on a copy of the program, and what became of each."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,11 @@ _TEST_SECONDS = 120
 _TRIAL_SECONDS = 400
 _RAN, _FAILED = 0, 1
 """How pytest ends when it could run the tests; any other number means that it could not."""
+_NO_PROGRAM = re.compile(
+    r"^(?:E +)?((?:Name|UnboundLocal|Import|ModuleNotFound|Syntax|Indentation|Attribute|Type)Error)\b", re.MULTILINE
+)
+"""Of an error that says, in the test or in what was printed meanwhile, that the mutant is no program at all."""
+_TOLD = ("failure", "system-out", "system-err")
 
 
 class Verdict(StrEnum):
@@ -26,7 +32,7 @@ class Verdict(StrEnum):
     HUNG = "HUNG"
     """The test did not come to an end, and nobody said that it would not."""
     BROKEN = "BROKEN"
-    """It could not be tried: it does not apply, is not imported, or its test does not run."""
+    """It could not be tried: it does not apply, is no program that could run, or its test does not run."""
 
 
 class Result(NamedTuple):
@@ -45,10 +51,17 @@ class Case(NamedTuple):
     """In the test itself."""
     error: str | None
     """Before or after it, or it was not run at all."""
+    told: str = ""
+    """The traceback, and what was printed and logged meanwhile."""
 
     @property
     def hung(self) -> bool:
         return self.failure is not None and "Timeout (>" in self.failure
+
+    @property
+    def crashes(self) -> list[str]:
+        """The kinds of errors that no wrong decision makes, but code that cannot be run."""
+        return _NO_PROGRAM.findall(f"{self.failure or ''}\n{self.told}")
 
 
 class Trial(NamedTuple):
@@ -83,11 +96,14 @@ def attempt(mutant: Mutant, package: Path) -> Result:
 
 
 def judge(mutant: Mutant, trial: Trial) -> tuple[Verdict, str]:
-    """Whether the test noticed: it must have run, and have failed by itself."""
+    """Whether the test noticed: it must have run, and have failed by itself, of a program that runs but is wrong."""
     failed = [case for case in trial.cases if case.failure is not None and case.name == mutant.test]
     if trial.code == _FAILED and failed:
         if all(case.hung for case in failed) and not mutant.may_hang:
             return Verdict.HUNG, "the test did not come to an end"
+        crashes = {kind for case in failed for kind in case.crashes if kind != mutant.error}
+        if crashes:
+            return Verdict.BROKEN, f"it only crashes: {', '.join(sorted(crashes))}: {failed[0].failure}"
         return Verdict.CAUGHT, (failed[0].failure or "").partition("\n")[0]
     if trial.code == _RAN and any(case.error is None for case in trial.cases):
         return Verdict.SURVIVED, f"{mutant.test} passes"
@@ -100,6 +116,7 @@ def _run(package: Path, tests: Sequence[str]) -> Trial:
     with tempfile.TemporaryDirectory(prefix="trial-") as folder:
         report = Path(folder) / "report.xml"
         options = ["-q", "-p", "tests.mutants.only_the_copy", "-p", "no:cacheprovider", "--tb=short", "-rN"]
+        options += ["-o", "junit_logging=all"]
         options += [f"--timeout={_TEST_SECONDS}", f"--junitxml={report}", f"--basetemp={Path(folder) / 'tests'}"]
         command = [sys.executable, "-m", "pytest", *options, *dict.fromkeys(tests)]
         try:
@@ -129,7 +146,8 @@ def _cases(report: Path) -> list[Case]:
     for case in ElementTree.parse(report).iter("testcase"):
         skipped = _message(case, "skipped")
         error = _message(case, "error") or (skipped and f"skipped: {skipped}")
-        cases.append(Case(_plain_name(case.attrib["name"]), _message(case, "failure"), error))
+        told = "\n".join(part.text or "" for kind in _TOLD for part in case.findall(kind))
+        cases.append(Case(_plain_name(case.attrib["name"]), _message(case, "failure"), error, told))
     return cases
 
 
