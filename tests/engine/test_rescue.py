@@ -263,3 +263,34 @@ def test_the_third_loss_of_a_run_does_not_start_here_what_belongs_to_another_tar
         world.kill()
         world.restart()
         assert timeline(world) == ["12:05 error lost 12:05-12:11", "12:10 pending"]
+
+
+class _SlowAnswer:
+    """A database whose next answer takes so many seconds; the commit is in time."""
+
+    def __init__(self, world: World, seconds: float) -> None:
+        self._database: Any = world.app.parts.database
+        self._world = world
+        self._seconds = seconds
+
+    def write(self, act: Any) -> Any:
+        result = self._database.write(act)
+        if getattr(result, "launches", None):
+            self._world._selector.time += self._seconds
+            self._seconds = 0.0
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+
+def test_a_worker_that_was_away_for_longer_than_its_lease_begins_nothing_that_it_launched(postgresql_url: str) -> None:
+    job = Job(1)
+    with a_world(job, database=postgresql_url, cron="5 * * * *") as world:
+        engine = world.engine()
+        engine.database = _SlowAnswer(world, 2 * engine.settings.lease / MICROSECONDS)
+        world.advance_to(at("12:10"))
+        assert timeline(world) == ["12:05 success 12:05-12:07"]
+        assert len(job.deliveries) == 1
+        (run,) = Books(world).runs
+        assert (run["losses"], run["token"]) == (0, 3)

@@ -274,6 +274,10 @@ class Engine:
             counters.fenced += len(turn.recalled.gone)
             self._hands.obey(turn.recalled.orders)
         self._recall_wanted = self._recall_wanted or turn.recalls
+        if not self.database.is_local and (steady - began) * MICROSECONDS >= self.settings.lease:
+            # It was away for longer than its lease: what it has launched may be another's. What is not, it hands back.
+            self._recall_wanted = True
+            return
         for launch in turn.launches:
             self._hands.begin(launch)
 
