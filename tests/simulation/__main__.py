@@ -31,6 +31,7 @@ MUST_HAPPEN = (
     "rescued",
     "handed back",
     "reason: lost",
+    "pruned",
     "unknown to the client",
 )
 ON_POSTGRESQL = 50
@@ -42,6 +43,11 @@ def seeds_of(text: str) -> list[int]:
     if "," in text:
         return [int(part) for part in text.split(",") if part.strip()]
     return list(range(int(text)))
+
+
+def is_whole(seeds: list[int], database: str) -> bool:
+    """Whether what came of it is kept: all of the first so many, and on both databases."""
+    return database == "both" and len(seeds) >= ENOUGH and seeds == list(range(len(seeds)))
 
 
 def shown(day: Day, where: str) -> str:
@@ -99,13 +105,15 @@ def main() -> int:
                 seconds = time.monotonic() - began
                 print(f"{len(days)} days, {counts['executions']:,} executions, {seconds:.0f} s", flush=True)
     problems = problems_of(days, counts)
-    report(given.seeds, days, counts, on_postgresql, time.monotonic() - began, problems)
+    finding = report(given.seeds, days, counts, on_postgresql, time.monotonic() - began, problems)
+    if is_whole(seeds, given.database):
+        keep(finding)
     return 1 if problems else 0
 
 
 def report(
     seeds: str, days: list[Day], counts: Counter[str], on_postgresql: int, seconds: float, problems: list[str]
-) -> None:
+) -> Finding:
     faults = {what: count for what, count in sorted(counts.items()) if what.startswith("fault: ")}
     figures: dict[str, int | float | str] = {
         "virtual days": len(days),
@@ -121,7 +129,7 @@ def report(
     for problem in problems:
         print(f"PROBLEM {problem[:500]}")
     print(f"{len(days)} virtual days in {seconds:.0f} s: {'no problem' if not problems else 'see above'}")
-    keep(Finding("simulate", f"make simulate SEEDS={seeds}", round(seconds, 1), figures, problems))
+    return Finding("simulate", f"make simulate SEEDS={seeds}", round(seconds, 1), figures, problems)
 
 
 if __name__ == "__main__":

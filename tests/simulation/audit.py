@@ -7,7 +7,15 @@ from foliot.stores import tables
 from foliot.stores.transaction import SqlTransaction
 
 Row = dict[str, Any]
-AUDITED = (tables.schedules, tables.cursors, tables.runs, tables.gaps, tables.backfills, tables.workers)
+AUDITED = (
+    tables.targets,
+    tables.schedules,
+    tables.cursors,
+    tables.runs,
+    tables.gaps,
+    tables.backfills,
+    tables.workers,
+)
 
 
 class Change(NamedTuple):

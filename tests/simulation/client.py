@@ -56,7 +56,7 @@ def drawn_policies(chance: Random) -> dict[str, Any]:
 
 
 def drawn_schedule(chance: Random, overlap: str) -> dict[str, Any]:
-    target = f"python:{chance.choice((ASYNC_JOB, ASYNC_JOB, SYNC_JOB))}"
+    target = f"python:{chance.choice((ASYNC_JOB, SYNC_JOB))}"
     return {"target": target, "overlap": overlap, **drawn_timing(chance), **drawn_policies(chance)}
 
 

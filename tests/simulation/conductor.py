@@ -1,4 +1,4 @@
-"""Virtual time for several processes: each has an event loop of its own, stepped one callback at a time as drawn."""
+"""Virtual time for several processes: each has an event loop of its own, and who is stepped next is drawn."""
 
 import asyncio
 import heapq
@@ -45,14 +45,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self._scheduled[0].when() if self._scheduled else None
 
     def step(self) -> None:
-        """Run one of the callbacks whose time has come, whichever is drawn."""
+        """Run the next callback: within one process they come in order, as asyncio promises."""
         while self._scheduled and self._scheduled[0].when() <= self.time():
             timer = heapq.heappop(self._scheduled)
             if not timer.cancelled():
                 self._ready.append(timer)
         if not self._ready:
             return
-        self._ready.rotate(-self._conductor.chance.randrange(len(self._ready)))
         handle = self._ready.popleft()
         if handle.cancelled():
             return

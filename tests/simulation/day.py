@@ -5,10 +5,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from foliot import Context
+from foliot.engine.settings import EngineSettings
+from foliot.ports import Launch
 from foliot.stores.database import SqliteDatabase, open_database
 from foliot.stores.transaction import SqlTransaction
 from tests.simulation import audit, weather
@@ -19,7 +23,7 @@ from tests.simulation.shaky import SLOW_COMMIT, Caller
 from tests.simulation.story import Execution, Story
 from tests.simulation.weather import Weather
 from tests.simulation.wishes import Wishes
-from tests.simulation.worker import LEASE, LOOK, Worker
+from tests.simulation.worker import LEASE, LOOK, SETTINGS, Worker
 
 WORKERS = 3
 START = 1_794_744_000 * MICROSECONDS
@@ -55,6 +59,16 @@ class DatabaseClock:
         return self._conductor.time
 
 
+def settings_of(weather: Weather) -> EngineSettings:
+    return replace(
+        SETTINGS,
+        inline=weather.inline,
+        max_running=weather.most_running,
+        keep_for=round(weather.keep_for * MICROSECONDS),
+        keep_runs=weather.keep_runs,
+    )
+
+
 class World:
     """Everything that a day is made of."""
 
@@ -70,6 +84,10 @@ class World:
         self.database = open_database(url, self.clock, is_virtual=True)
         self.judge = Judge(self.story, self.wishes, self.conductor.complain, self.clock.steady)
         self.judge.db_times.append((0.0, START))
+        self.punctuality = self.judge.punctuality
+        self.story.suffer = self.punctuality.suffer
+        self.settings = settings_of(self.weather)
+        self.judge.settings = self.settings
         self.client = Client(
             self, self.story, self.wishes, Random(f"{seed} client"), lambda recalls: None, self.clock.now
         )
@@ -127,24 +145,32 @@ class World:
                 self.story.trouble(weather.LOST_HINT, self.conductor.time, LOOK, worker.name)
             else:
                 worker.engine.poke(recall=what == "recall")
+                self.punctuality.watches[worker.name].hear(self.conductor.time)
 
-    def is_gate_away(self, whom: str) -> bool:
+    def is_gate_away(self, whom: str, launch: Launch) -> bool:
         if not self.weather.gate_away_share or self.chance.random() >= self.weather.gate_away_share:
             return False
         self.story.trouble(weather.GATE_AWAY, self.conductor.time, whom=whom)
+        self.story.unreached[launch.ref, launch.token] += 1
         return True
 
     def began(self, execution: Execution, due_at: int) -> None:
         self.story.begin(execution)
         self.judge.began(execution, due_at)
 
+    def looked(self, whom: str, at: float) -> None:
+        self.punctuality.watches[whom].look(at, self.conductor.time)
+
+    def in_thread(self, whom: str, context: Context, until: float) -> None:
+        launch = context._launch
+        self.punctuality.in_thread(whom, (launch.ref, launch.token), until)
+
     # Workers come and go
 
     def start(self, number: int) -> None:
         self._started += 1
-        worker = Worker(
-            self, f"worker {number}.{self._started}", inline=self.weather.inline, most=self.weather.most_running
-        )
+        worker = Worker(self, f"worker {number}.{self._started}", self.settings)
+        self.punctuality.begin(worker.name, self.conductor.time, self.settings.max_running, self.settings.threads)
         worker.skew = self.weather.skews[number] * MICROSECONDS
         self.workers[number] = worker
         self.conductor.processes.append(worker)
@@ -194,7 +220,7 @@ class World:
             seconds = self.chance.choice((3.0, 60.0, 400.0, 1500.0))
             whom = self.chance.choice((None, *(worker.name for worker in alive)))
             self._cut_off[whom] = now + seconds
-            self.story.trouble(kind, now, seconds + 6.0, whom)
+            self.story.trouble(kind, now, seconds, whom)
         else:
             seconds = self.chance.choice((-1800, -120, -5, 5, 120, 1800))
             self.clock.offset += seconds * MICROSECONDS

@@ -6,16 +6,19 @@ from typing import Protocol
 from foliot.books.configurations import compiled
 from foliot.domain.instants import MICROSECONDS, rfc3339
 from foliot.domain.runs import FINAL, LOSSES_UNTIL_ERROR, Hold, Kind, Reason, Status, is_legal
-from foliot.services.views import Run
+from foliot.engine.settings import EngineSettings
 from tests.simulation import reasons
 from tests.simulation.audit import Change, Row
+from tests.simulation.debts import Debts
+from tests.simulation.promises import judge_promise
+from tests.simulation.pruning import judge_removal
+from tests.simulation.punctuality import Punctuality
 from tests.simulation.shadow import Shadow, instants
 from tests.simulation.shaky import SLOW_COMMIT
 from tests.simulation.story import Execution, Story
 from tests.simulation.wishes import Wishes
-from tests.simulation.worker import LEASE, LOOK
+from tests.simulation.worker import LEASE, SETTINGS
 
-_ON_TIME = 2 * MICROSECONDS
 _AS_GOOD_AS_KNOWN = MICROSECONDS // 10
 """So far off a worker may take the database's clock to be, which it reads over a network."""
 _FIRST = (Status.PENDING, Status.RUNNING, Status.SKIPPED)
@@ -40,21 +43,28 @@ class Judge:
         self.story = story
         self.wishes = wishes
         self.shadow = Shadow()
+        self.punctuality = Punctuality()
+        self.debts = Debts(self)
+        self.settings: EngineSettings = SETTINGS
         self.steady = steady
         self.db_times: list[tuple[float, int]] = []
         """Since when the database's clock has been off by how much."""
         self._complain = complain
         self.launched: dict[tuple[int, int], float] = {}
         """By run and token, when a worker took it."""
-        self._owners: dict[int, Suspect] = {}
+        self.owners: dict[int, Suspect] = {}
         """By number of a worker, whose it is."""
 
     def accuse(self, law: str, what: str) -> None:
         self._complain(f"{law}: {what}")
 
+    def now(self) -> int:
+        """What the database's clock shows."""
+        return round(self.steady() * MICROSECONDS) + self.db_times[-1][1]
+
     def committed(self, caller: Suspect, now: int, changes: list[Change]) -> None:
         """A transaction of the caller's is in the books."""
-        shadow = self.shadow
+        shadow, touched = self.shadow, self._touched(changes)
         old_cursors = {
             change.row["ref"]: shadow.cursors.get(change.row["ref"]) for change in changes if change.table == "cursors"
         }
@@ -62,30 +72,50 @@ class Judge:
         before = reasons.Moment(
             now,
             self.steady(),
-            {ref: list(shadow.occupants(ref)) for ref in self._touched(changes)},
+            {ref: list(shadow.occupants(ref)) for ref in touched},
+            {ref: len(shadow.held(ref)) for ref in touched},
             {ref: row for ref, row in old_cursors.items() if row is not None},
             {ref for ref, row in shadow.schedules.items() if row["deleted_at"] is not None},
+            {change.row["ref"] for change in changes if change.table == "runs"},
         )
+        old_rows: dict[tuple[str, int], Row | None] = {}
+        nominals = self._nominals(changes)
         for change in changes:
             old = shadow.before(change)
+            old_rows.setdefault((change.table, change.row["ref"]), old)
             if change.table == "schedules" and old is not None and change.row["version"] < old["version"]:
                 self.accuse("versions grow", f"{old['id']} went back from {old['version']} to {change.row['version']}")
             if change.table == "workers":
-                self._judge_worker(caller, now, old, change)
+                self._judge_worker(caller, before, old, change)
             shadow.apply(change)
             if change.table == "runs":
                 self._tell(change)
+            if change.deed == "delete":
+                judge_removal(self, now, change, nominals)
+            elif change.table == "runs":
                 self._judge_run(caller, before, old, change)
         for change in changes:
-            if change.table == "gaps":
+            if change.table == "gaps" and change.deed == "insert":
                 self._judge_gap(change.row, old_schedules)
             elif change.table == "runs" and change.deed == "insert" and change.row["retry_of"] is not None:
                 self._judge_retry(change.row)
+            elif change.table == "runs" and change.deed != "delete":
+                self._judge_end(before, old_rows["runs", change.row["ref"]], change.row)
         for ref, cursor in old_cursors.items():
             self._judge_cursor(ref, cursor, old_schedules[ref])
-        for ref in self._touched(changes):
+        for ref in touched:
             self._judge_counts(ref)
         self._judge_backfills(changes)
+        self.debts.note(caller, changes, old_rows)
+
+    def _nominals(self, changes: Iterable[Change]) -> dict[int, list[int]]:
+        """Of the schedules from which something is removed, the nominal times of their runs."""
+        refs = {change.row["schedule_ref"] for change in changes if (change.table, change.deed) == ("runs", "delete")}
+        nominals: dict[int, list[int]] = {ref: [] for ref in refs}
+        for row in self.shadow.runs.values() if refs else ():
+            if row["schedule_ref"] in refs:
+                nominals[row["schedule_ref"]].append(row["nominal_at"])
+        return nominals
 
     def _touched(self, changes: Iterable[Change]) -> list[int]:
         refs = [
@@ -116,21 +146,20 @@ class Judge:
         name = self.name_of(row)
         if row["worker"] is not None:
             self.launched.setdefault((row["ref"], row["token"]), moment.steady)
-        if change.deed == "delete":
-            self.accuse("nothing is forgotten", f"{name} was deleted")
-        elif old is None:
+        if old is None:
             self._judge_new(moment, row, name)
         else:
             self._judge_move(caller, moment, old, row, name)
-        if (
-            (old is None or old["status"] != row["status"])
-            and row["status"] in FINAL
-            and row["status"] != Status.SUCCESS
-        ):
+        self.story.counts[f"status: {row['status']}"] += old is None or old["status"] != row["status"]
+
+    def _judge_end(self, moment: reasons.Moment, old: Row | None, row: Row) -> None:
+        """It ended otherwise than well: for a reason that is borne out by all that the transaction wrote."""
+        is_news = old is None or old["status"] != row["status"]
+        if is_news and row["status"] in FINAL and row["status"] != Status.SUCCESS:
             why = reasons.unexplained(self, moment, old, row)
             if why is not None:
-                self.accuse("no unexplained end", f"{name} is {row['status']}/{row['reason']} but {why}")
-        self.story.counts[f"status: {row['status']}"] += old is None or old["status"] != row["status"]
+                said = f"{self.name_of(row)} is {row['status']}/{row['reason']}"
+                self.accuse("no unexplained end", f"{said} but {why}")
 
     def _judge_new(self, moment: reasons.Moment, row: Row, name: str) -> None:
         if row["status"] not in _FIRST:
@@ -145,7 +174,7 @@ class Judge:
                 self.story.counts[f"decided: {overlap}"] += 1
 
     def _judge_retry(self, row: Row) -> None:
-        former = self.shadow.runs[row["retry_of"]]
+        former = self.shadow.run(row["retry_of"])
         if former["attempt"] != row["attempt"] - 1 or former["status"] not in FINAL:
             self.accuse(
                 "attempts are a chain", f"{self.name_of(row)} follows {self.name_of(former)}, {former['status']}"
@@ -156,15 +185,16 @@ class Judge:
         configuration = self.shadow.versions[schedule, row["version"]]
         if nominal_at % MICROSECONDS or not compiled(configuration["spec"]).matches(nominal_at // MICROSECONDS):
             self.accuse("no ghosts", f"{name} is no instant of {configuration['spec']}")
+        if self.shadow.is_twice:
+            self.accuse("none recorded twice", f"{name} was recorded before")
         if self.shadow.gaps_around(schedule, nominal_at):
             self.accuse("none recorded twice", f"{name} lies in a gap that was recorded before")
+        self.debts.judge_slot(moment, row, name)
         if row["status"] == Status.RUNNING:
             self._judge_leave(moment, row, name)
             late = moment.now - row["due_at"]
             if late < 0:
                 self.accuse("none early", f"{name} started {-late / MICROSECONDS} s before its due time")
-            if late > _ON_TIME and not self._is_lateness_explained(moment, row):
-                self.accuse("none late for no reason", f"{name} started {late / MICROSECONDS} s late")
 
     def _judge_leave(self, moment: reasons.Moment, row: Row, name: str) -> None:
         """Whether anything of the schedule's own may start at all."""
@@ -178,20 +208,6 @@ class Judge:
         if row["schedule_ref"] in moment.deleted:
             self.accuse("the deleted is gone", f"{name} started though its schedule was deleted")
 
-    def _is_lateness_explained(self, moment: reasons.Moment, row: Row) -> bool:
-        cursor = moment.cursors.get(row["schedule_ref"])
-        if cursor is not None and cursor["pause_from"] is not None:
-            return True
-        return self.came_after(row) or self.troubled_since(moment, row["due_at"])
-
-    def came_after(self, row: Row) -> bool:
-        """Whether its schedule was made what it is only after its due time: jitter may lead the nominal time."""
-        return bool(self.shadow.schedules[row["schedule_ref"]]["updated_at"] >= row["due_at"])
-
-    def troubled_since(self, moment: reasons.Moment, instant: int) -> bool:
-        """Whether anything bad happened between that instant of the database's clock and now."""
-        return self.story.was_troubled(moment.steady - (moment.now - instant) / MICROSECONDS - LOOK, moment.steady)
-
     def _judge_move(self, caller: Suspect, moment: reasons.Moment, old: Row, row: Row, name: str) -> None:
         before, after = Status(old["status"]), Status(row["status"])
         if before in FINAL:
@@ -202,6 +218,7 @@ class Judge:
             self.accuse("legal moves only", f"{name} went from {before} to {after}")
         if row["token"] < old["token"]:
             self.accuse("tokens grow", f"{name} went from token {old['token']} to {row['token']}")
+        self.debts.judge_take_up(moment, old, row, name)
         changed = [column for column in _FIXED if old[column] != row[column]]
         if changed:
             self.accuse("a run keeps its identity", f"{name} changed its {changed}")
@@ -224,7 +241,7 @@ class Judge:
     def _judge_loss(self, caller: Suspect, old: Row, row: Row, name: str) -> None:
         """Taken from its worker: only when that was in trouble, or by itself."""
         self.story.counts["handed back" if row["losses"] == old["losses"] else "rescued"] += 1
-        owner = self._owners[old["worker"]]
+        owner = self.owners[old["worker"]]
         if row["token"] == old["token"]:
             self.accuse("a lost run is fenced", f"{name} was taken from {owner.name} without a new token")
         if row["losses"] == old["losses"]:
@@ -243,7 +260,7 @@ class Judge:
 
     def _judge_finish(self, caller: Suspect, old: Row, row: Row, now: int, name: str) -> None:
         """A report was recorded: only of whoever has the run, and only what its code really did."""
-        owner = self._owners.get(old["worker"])
+        owner = self.owners.get(old["worker"])
         execution = self.story.executions.get((row["ref"], row["token"]))
         if owner is not caller:
             whose = None if owner is None else owner.name
@@ -344,46 +361,27 @@ class Judge:
             kept = getattr(self.shadow, name)
             if {row["ref"]: row for row in tables[name]} != kept:
                 self.accuse("the judge has seen it all", f"the table {name} is not what its changes say")
-        names = {reasons.name_of(self, row) for row in self.shadow.runs.values()}
+        rows = (*self.shadow.runs.values(), *self.shadow.pruned.values())
+        names = {reasons.name_of(self, row) for row in rows}
         for wish in self.wishes.acknowledged:
             if wish.verb in ("cancel", "terminate", "retry") and wish.what not in names:
                 self.accuse("what was acknowledged holds", f"{wish.verb} {wish.what}: there is no such run")
 
     def acknowledged(self, verb: str, what: str, result: object) -> None:
         """The client was told that it is done: so it is."""
-        row = None
-        if isinstance(result, Run):
-            row = next((row for row in self.shadow.runs.values() if reasons.name_of(self, row) == result.id), None)
-            if row is None:
-                self.accuse("what was acknowledged holds", f"{verb} {what}: there is no run {result.id}")
-                return
-        schedule = next((row for row in self.shadow.schedules.values() if row["id"] == what), None)
-        match verb:
-            case "skip":
-                is_done = row is not None and row["reason"] == Reason.SKIPPED_BY_USER
-            case "terminate":
-                is_done = row is not None and row["reason"] == Reason.TERMINATED
-            case "cancel":
-                is_done = row is not None and (row["orders"] is not None or row["status"] in FINAL)
-            case "delete":
-                is_done = schedule is not None and schedule["deleted_at"] is not None
-            case "pause":
-                is_done = schedule is not None and self.shadow.cursors[schedule["ref"]]["pause_from"] is not None
-            case _:
-                is_done = True
-        if not is_done:
-            self.accuse("what was acknowledged holds", f"{verb} {what} was not done: {row or schedule}")
+        judge_promise(self, verb, what, result)
 
     # Workers and executions
 
-    def _judge_worker(self, caller: Suspect, now: int, old: Row | None, change: Change) -> None:
-        row = change.row
+    def _judge_worker(self, caller: Suspect, moment: reasons.Moment, old: Row | None, change: Change) -> None:
+        row, now = change.row, moment.now
         if old is None:
-            self._owners[row["ref"]] = caller
+            self.owners[row["ref"]] = caller
+        if old is None or change.deed == "delete":
             return
         if old["stopped_at"] is not None and row["stopped_at"] is None:
             self.accuse("who is gone stays gone", f"worker {row['ref']} came back")
-        owner = self._owners[row["ref"]]
+        owner = self.owners[row["ref"]]
         if old["stopped_at"] is None and row["stopped_at"] is not None and owner is not caller:
             if old["lease_until"] is None or old["lease_until"] >= now:
                 self.accuse(
@@ -391,6 +389,8 @@ class Judge:
                 )
             if not self._was_in_trouble(owner):
                 self.accuse("redelivery has a reason", f"{owner.name} was declared gone by {caller.name}, and was well")
+            if old["lease_until"] is not None:
+                self.debts.judge_rescue(moment, old, owner.name)
 
     def began(self, execution: Execution, row_due_at: int) -> None:
         """The code of a run begins: not before its time, and beside no other that still counts."""
@@ -407,7 +407,7 @@ class Judge:
                 or other.schedule != execution.schedule
             ):
                 continue
-            row = self.shadow.runs[other.ref]
+            row = self.shadow.run(other.ref)
             is_current = row["status"] == Status.RUNNING and row["token"] == other.token and row["worker"] is not None
             mine = self.shadow.runs[execution.ref]
             if is_current and mine["token"] == execution.token and mine["status"] == Status.RUNNING:

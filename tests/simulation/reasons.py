@@ -8,6 +8,7 @@ from foliot.domain.instants import MICROSECONDS
 from foliot.domain.policies import CatchUp, Overlap
 from foliot.domain.runs import LOSSES_UNTIL_ERROR, Kind, Reason
 from foliot.domain.slots import SlotKey, run_id
+from foliot.engine.hands import LAUNCH_RETRIES
 from tests.simulation.audit import Row
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ class Moment(NamedTuple):
     now: int
     steady: float
     occupants: Mapping[int, Sequence[Row]]
+    held: Mapping[int, int]
     cursors: Mapping[int, Row]
     deleted: Collection[int]
+    touched: Collection[int]
+    """The runs that were written at that moment."""
 
 
 def unexplained(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> str | None:
@@ -32,14 +36,16 @@ def unexplained(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> st
         return "it has no reason"
     judge.story.counts[f"reason: {row['reason']}"] += 1
     match Reason(row["reason"]):
-        case Reason.OVERLAP | Reason.SUPERSEDED | Reason.BUFFER_FULL:
+        case Reason.OVERLAP | Reason.BUFFER_FULL:
             return _crowded(judge, moment, row)
+        case Reason.SUPERSEDED:
+            return _superseded(judge, moment, row)
         case Reason.MISSED:
             return _missed(judge, moment, old, row)
         case Reason.PAUSED:
             return _paused(judge, moment, row)
         case Reason.LIMIT_REACHED:
-            return _limited(judge, row)
+            return _limited(judge, moment, row)
         case Reason.SKIPPED_BY_USER | Reason.CANCELLED_BY_USER | Reason.TERMINATED | Reason.SCHEDULE_DELETED:
             return _wished(judge, row)
         case Reason.CANCELLED_BY_POLICY:
@@ -53,8 +59,7 @@ def unexplained(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> st
         case Reason.ABORTED:
             return _ended(judge, row, "gave up")
         case Reason.PROVIDER_UNAVAILABLE:
-            executed = (row["ref"], row["token"]) in judge.story.executions
-            return "its code ran" if executed or not judge.story.counts["fault: gate away"] else None
+            return _unreached(judge, row)
         case _:
             return "nothing here can cause that"
 
@@ -66,24 +71,51 @@ def name_of(judge: "Judge", row: Row) -> str:
 
 
 def _crowded(judge: "Judge", moment: Moment, row: Row) -> str | None:
-    """Somebody was in the way, and the policy is one that minds."""
+    """Somebody was in the way, and the policy is one that minds; a buffer had no place left."""
     schedule = row["schedule_ref"]
-    overlap = row["overlap"] or judge.shadow.policies(schedule).overlap
-    versions = {overlap, judge.shadow.policies(schedule, row["version"]).overlap}
+    overlaps = _overlaps(judge, row)
     judge.story.counts[f"decided: {row['overlap'] or judge.shadow.policies(schedule, row['version']).overlap}"] += 1
-    others = [other for other in moment.occupants.get(schedule, ()) if other["ref"] != row["ref"]]
-    in_the_way = others or [other for other in judge.shadow.open[schedule].values() if other["ref"] != row["ref"]]
-    if not in_the_way and row["reason"] != Reason.SUPERSEDED:
+    in_the_way = (*moment.occupants.get(schedule, ()), *judge.shadow.occupants(schedule))
+    if not any(other["ref"] != row["ref"] for other in in_the_way):
         return "nothing was in its way"
-    if row["reason"] == Reason.OVERLAP and Overlap.SKIP not in versions:
-        return f"its policy is {overlap}"
-    if row["reason"] == Reason.BUFFER_FULL and not versions & {Overlap.BUFFER_ALL, Overlap.BUFFER_ONE}:
-        return f"its policy is {overlap}"
-    return None
+    if row["reason"] == Reason.OVERLAP:
+        return None if Overlap.SKIP in overlaps else f"its policy is {overlaps}"
+    places = 1 if Overlap.BUFFER_ONE in overlaps else judge.shadow.policies(schedule).buffer
+    if not overlaps & {Overlap.BUFFER_ALL, Overlap.BUFFER_ONE}:
+        return f"its policy is {overlaps}"
+    waiting = max(moment.held.get(schedule, 0), len(judge.shadow.held(schedule)))
+    return None if waiting >= places else f"only {waiting} waited, and {places} may"
+
+
+def _superseded(judge: "Judge", moment: Moment, row: Row) -> str | None:
+    """Another one came at that moment, under a policy by which the newest takes the place of those before it."""
+    others = [judge.shadow.run(ref) for ref in moment.touched if ref != row["ref"]]
+    mine = [other for other in others if other["schedule_ref"] == row["schedule_ref"]]
+    came = [other for other in mine if other["reason"] != Reason.SUPERSEDED]
+    if row["kind"] != Kind.SLOT:
+        return "somebody asked for it"
+    return None if any(_overlaps(judge, other) & set(_REPLACING) for other in came) else "nothing took its place"
+
+
+def _overlaps(judge: "Judge", row: Row) -> set[Overlap]:
+    """What it may have been judged by: its own policy, or the schedule's as it was or is."""
+    if row["overlap"] is not None:
+        return {Overlap(row["overlap"])}
+    schedule = row["schedule_ref"]
+    return {judge.shadow.policies(schedule).overlap, judge.shadow.policies(schedule, row["version"]).overlap}
+
+
+def _unreached(judge: "Judge", row: Row) -> str | None:
+    """The gate was away whenever it was to be executed."""
+    key = row["ref"], row["token"]
+    if key in judge.story.executions:
+        return "its code ran"
+    times = judge.story.unreached[key]
+    return None if times == LAUNCH_RETRIES + 1 else f"the gate was away {times} times only"
 
 
 def _missed(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> str | None:
-    """It was late by more than the grace, or held beyond the window, and something had kept everybody from it."""
+    """It was late by more than the grace, or held beyond the window. Whether somebody is to blame is judged for all."""
     policies = judge.shadow.policies(row["schedule_ref"], row["version"])
     late = moment.now - row["due_at"]
     if old is not None:
@@ -94,11 +126,7 @@ def _missed(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> str | 
         return f"it is within its grace, {late / MICROSECONDS} s late"
     if policies.catchup in (CatchUp.ALL, CatchUp.SPREAD) and (policies.window is None or late <= policies.window):
         return f"catch-up is {policies.catchup}, and it is {late / MICROSECONDS} s late"
-    cursor = moment.cursors.get(row["schedule_ref"])
-    was_paused = cursor is not None and cursor["pause_from"] is not None
-    if judge.came_after(row):
-        return None
-    return None if was_paused or judge.troubled_since(moment, row["due_at"]) else "nothing kept anybody from it"
+    return None
 
 
 def _paused(judge: "Judge", moment: Moment, row: Row) -> str | None:
@@ -140,11 +168,11 @@ def _replaced(judge: "Judge", row: Row, overlap: Overlap) -> str | None:
     return None if overlap in policies | triggers else f"no policy is {overlap}"
 
 
-def _limited(judge: "Judge", row: Row) -> str | None:
+def _limited(judge: "Judge", moment: Moment, row: Row) -> str | None:
     """A limit was reached: it counts from the edit on, and what waits is judged by the new one."""
-    limits = [judge.shadow.policies(row["schedule_ref"], row["version"]).limit]
-    limits.append(judge.shadow.policies(row["schedule_ref"]).limit)
-    return "its schedule has no limit" if limits == [None, None] else None
+    now = judge.shadow.cursors[row["schedule_ref"]]
+    before = moment.cursors.get(row["schedule_ref"], now)
+    return None if 0 in (before["remaining"], now["remaining"]) else f"{now['remaining']} starts are left"
 
 
 def _timed_out(judge: "Judge", moment: Moment, row: Row) -> str | None:

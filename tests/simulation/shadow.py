@@ -14,7 +14,10 @@ class Shadow:
     """All rows as they are now, and the indexes that the checks need."""
 
     def __init__(self) -> None:
+        self.targets: dict[int, str] = {}
         self.runs: dict[int, Row] = {}
+        self.pruned: dict[int, Row] = {}
+        """Runs that are no longer in the books."""
         self.cursors: dict[int, Row] = {}
         self.schedules: dict[int, Row] = {}
         self.backfills: dict[int, Row] = {}
@@ -27,9 +30,12 @@ class Shadow:
         self.slots: dict[tuple[int, int], int] = {}
         """By schedule and nominal time, the first attempt."""
 
+        self.is_twice = False
+        """Whether the last slot was recorded before, and its row was gone."""
+
     def before(self, change: Change) -> Row | None:
         """The row as it was."""
-        if change.table == "gaps":
+        if change.table in ("gaps", "targets"):
             return None
         tables = {
             "runs": self.runs,
@@ -42,7 +48,12 @@ class Shadow:
 
     def apply(self, change: Change) -> None:
         row, ref = change.row, change.row["ref"]
+        if change.deed == "delete":
+            self._remove(change)
+            return
         match change.table:
+            case "targets":
+                self.targets[ref] = row["name"]
             case "runs":
                 self._apply_run(row)
             case "cursors":
@@ -57,6 +68,15 @@ class Shadow:
             case "workers":
                 self.workers[ref] = row
 
+    def _remove(self, change: Change) -> None:
+        """It is out of the books; that a slot was recorded once is not forgotten."""
+        ref = change.row["ref"]
+        if change.table == "runs":
+            self.pruned[ref] = self.runs.pop(ref)
+            self.open[change.row["schedule_ref"]].pop(ref, None)
+        elif change.table == "workers":
+            del self.workers[ref]
+
     def _apply_run(self, row: Row) -> None:
         ref = row["ref"]
         self.runs[ref] = row
@@ -65,7 +85,12 @@ class Shadow:
         else:
             self.open[row["schedule_ref"]][ref] = row
         if row["kind"] == Kind.SLOT and row["attempt"] == 1:
-            self.slots[row["schedule_ref"], row["nominal_at"]] = ref
+            first = self.slots.setdefault((row["schedule_ref"], row["nominal_at"]), ref)
+            self.is_twice = first != ref
+
+    def run(self, ref: int) -> Row:
+        """As it is, or as it was last."""
+        return self.runs[ref] if ref in self.runs else self.pruned[ref]
 
     def occupants(self, schedule: int) -> list[Row]:
         return [row for row in self.open[schedule].values() if is_occupying(row)]

@@ -150,7 +150,7 @@ class ShakyDatabase:
 class ShakyGate:
     """The gate of one process; at times nobody is there."""
 
-    def __init__(self, gate: Gate, is_away: Callable[[], bool]) -> None:
+    def __init__(self, gate: Gate, is_away: Callable[[Launch], bool]) -> None:
         self._gate = gate
         self._is_away = is_away
 
@@ -161,6 +161,6 @@ class ShakyGate:
         return self._gate.room(target)
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
-        if self._is_away():
+        if self._is_away(launch):
             raise Unavailable("the gate is away")
         return await self._gate.execute(launch, control)

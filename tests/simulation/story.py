@@ -1,6 +1,7 @@
 """The story of one day, kept outside of the system: what was done to it, what its runs did, and when."""
 
 from collections import Counter, deque
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -41,6 +42,10 @@ class Story:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.troubles: list[Trouble] = []
+        self.suffer: Callable[[str, float, float, str | None], None] = lambda kind, began, ended, whom: None
+        """Who else must know of troubles."""
+        self.unreached: Counter[tuple[int, int]] = Counter()
+        """By run and token, how often the gate was away when it was to be executed."""
         self.executions: dict[tuple[int, int], Execution] = {}
         self.doubles: list[str] = []
         self.lines: deque[str] = deque(maxlen=_LAST)
@@ -58,6 +63,7 @@ class Story:
     def trouble(self, kind: str, now: float, seconds: float = 0.0, whom: str | None = None) -> None:
         self.counts[f"fault: {kind}"] += 1
         self.troubles.append(Trouble(kind, now, now + seconds, whom))
+        self.suffer(kind, now, now + seconds, whom)
         self.tell(now, f"FAULT {kind} {whom or 'all'} {seconds:.3f} s")
 
     def was_troubled(self, since: float, now: float, whom: str | None = None) -> bool:

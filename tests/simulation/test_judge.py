@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
+from foliot.domain.errors import Unavailable
+from foliot.engine.loop import Engine
+from foliot.engine.turn import Shift
+from foliot.executors.python import PythonExecutor
 from foliot.ports import Expired, Finish, Row
+from foliot.services.schedules import ScheduleVerbs
+from foliot.services.views import Schedule
 from foliot.stores.transaction import SqlTransaction
 from tests.simulation.day import simulate
 
@@ -54,6 +60,13 @@ class Blind(Spoiled):
         return [state._replace(running=0) for state in self.tx.due(target, until, limit)]
 
 
+class Forgetful(Spoiled):
+    """The pruner is told that all runs of a schedule but its newest have many newer ones."""
+
+    def newest_runs_from(self, schedule_ref: int, offset: int) -> int | None:
+        return self.tx.newest_runs_from(schedule_ref, 1)
+
+
 class Rash(Spoiled):
     """Runs that wait for their time are taken up before it."""
 
@@ -67,13 +80,53 @@ class Rash(Spoiled):
 @pytest.mark.parametrize(
     ("defect", "seed", "law"),
     [
-        (NoFence, 29, "no zombie commit"),
+        (NoFence, 55, "no zombie commit"),
         (LosesRows, 1, "no slot lost"),
         (Impatient, 1, "leases are respected"),
         (Blind, 1, "no forbidden overlap"),
         (Rash, 1, "none early"),
+        (Forgetful, 1, "nothing is forgotten"),
     ],
 )
 def test_a_defect_is_found_out(defect: Callable[[SqlTransaction], Any], seed: int, law: str) -> None:
     problems = simulate(seed, spoil=defect).problems
+    assert any(problem.startswith(law) for problem in problems), problems
+
+
+async def sleep_long(engine: Engine, error: Unavailable) -> None:
+    """Minutes after every hiccup of the database, where seconds are promised."""
+    engine.counters.outages += 1
+    engine._recall_wanted = True
+    engine._next_at = 0
+    await engine._wait(480.0)
+
+
+def know_nothing_to_come(*given: object) -> None:
+    """A worker that never sleeps until the next slot: only its looks find it."""
+
+
+def count_no_threads(executor: PythonExecutor, target: str) -> int | None:
+    """There is always room for sync functions."""
+    return executor._threads
+
+
+def only_say_so(verbs: ScheduleVerbs, name: str) -> Schedule:
+    """To resume does nothing, and says that it did."""
+    return verbs.get(name)
+
+
+@pytest.mark.parametrize(
+    ("owner", "part", "defect", "seed", "law"),
+    [
+        (Engine, "_survive", sleep_long, 3, "none late for no reason"),
+        (Shift, "_next", know_nothing_to_come, 25, "none late for no reason"),
+        (PythonExecutor, "room", count_no_threads, 1, "no run waits behind the threads"),
+        (ScheduleVerbs, "resume", only_say_so, 1, "what was acknowledged holds"),
+    ],
+)
+def test_a_defective_part_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, owner: type, part: str, defect: Callable[..., Any], seed: int, law: str
+) -> None:
+    monkeypatch.setattr(owner, part, defect)
+    problems = simulate(seed).problems
     assert any(problem.startswith(law) for problem in problems), problems

@@ -9,7 +9,7 @@ from itertools import chain
 import pytest
 
 from tests.databases import PostgresqlServer
-from tests.simulation.__main__ import LEAST_EXECUTIONS, seeds_of
+from tests.simulation.__main__ import ENOUGH, LEAST_EXECUTIONS, is_whole, seeds_of
 from tests.simulation.day import simulate
 
 SAMPLE = ((1, 2, 3), (4, 5, 6), (7, 8, 9), (10, 11, 25))
@@ -54,3 +54,10 @@ def test_seeds_are_a_number_or_a_list() -> None:
     assert seeds_of("7,8") == [7, 8]
     assert seeds_of("7,") == [7]
     assert len(set(chain(*SAMPLE))) == 12
+
+
+def test_what_a_part_of_the_simulation_finds_is_not_kept() -> None:
+    assert is_whole(seeds_of(str(ENOUGH)), "both")
+    assert not is_whole(seeds_of(str(ENOUGH)), "sqlite")
+    assert not is_whole(seeds_of(str(ENOUGH - 1)), "both")
+    assert not is_whole([seed + 1 for seed in range(ENOUGH)], "both")

@@ -18,6 +18,7 @@ LOST_HINT = "lost hint"
 ALL_KINDS = (*MISHAPS, *BLOWS, GATE_AWAY, LOST_HINT, SLOW_COMMIT)
 
 FOR_CLIENTS = (REFUSED, LOST_REPLY, DEATH_INSIDE, DEATH_AFTER)
+_LONG = 90 * 86400.0
 
 
 class Weather(NamedTuple):
@@ -37,6 +38,9 @@ class Weather(NamedTuple):
     most_running: int
     skews: tuple[int, int, int]
     """How far the clocks of the three machines are ahead, in seconds."""
+    keep_for: float
+    keep_runs: int
+    """Final runs are kept for so many seconds, and so many of each schedule."""
 
 
 def weather_of(seed: int) -> Weather:
@@ -58,7 +62,11 @@ def weather_of(seed: int) -> Weather:
         inline=chance.random() < 0.3,
         most_running=chance.choice((2, 4, 100)),
         skews=(0, chance.choice((0, 7, -40)), chance.choice((0, -3, 200))),
+        keep_for=chance.choice((3600.0, 7200.0, _LONG, _LONG)),
+        keep_runs=chance.randint(2, 8),
     )
 
 
-CALM = Weather((), 1e9, (), 0.0, 0.0, 0.0, 0.0, 0.0, inline=False, most_running=100, skews=(0, 0, 0))
+CALM = Weather(
+    (), 1e9, (), 0.0, 0.0, 0.0, 0.0, 0.0, inline=False, most_running=100, skews=(0, 0, 0), keep_for=_LONG, keep_runs=100
+)

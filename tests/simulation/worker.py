@@ -1,18 +1,20 @@
 """A worker of the simulation: the real engine in a process of its own, and the user's code that it runs."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from foliot import Context
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
+from foliot.engine.turn import Situation, Turn
 from foliot.execution.context import Cancelled
 from foliot.execution.gate import LocalGate
 from foliot.executors.python import PROVIDER, PythonExecutor
+from foliot.ports import Launch, Transaction
 from tests.simulation.conductor import MICROSECONDS, Conductor, Process
 from tests.simulation.shaky import Fate, ShakyDatabase, ShakyGate
 from tests.simulation.story import Execution, Story
@@ -25,12 +27,14 @@ SETTINGS = EngineSettings(
     heartbeat=int(HEARTBEAT * MICROSECONDS),
     look=int(LOOK * MICROSECONDS),
     clock_check=int(LOOK * MICROSECONDS),
-    threads=3,
-    prune_every=6 * 3600 * MICROSECONDS,
+    threads=2,
+    prune_every=3600 * MICROSECONDS,
     stop_grace=90 * MICROSECONDS,
 )
 """Scaled so that a day is not spent on heartbeats: their proportions are those of the real ones."""
 ASYNC_JOB, SYNC_JOB = "job", "plain"
+_GATE_TRIED_WITHIN = 20.0
+"""A run that finds the gate away is tried again for some seconds, and has no thread meanwhile."""
 
 
 class Plan(NamedTuple):
@@ -53,11 +57,16 @@ class Surroundings(Fate, Protocol):
     conductor: Conductor
     story: Story
 
-    def is_gate_away(self, whom: str) -> bool: ...
+    def is_gate_away(self, whom: str, launch: Launch) -> bool: ...
 
     def slowness(self, whom: str) -> float: ...
 
     def began(self, execution: Execution, due_at: int) -> None: ...
+
+    def looked(self, whom: str, at: float) -> None:
+        """A turn is concluded whose transaction was at that time."""
+
+    def in_thread(self, whom: str, context: Context, until: float) -> None: ...
 
 
 def plan_of(seed: int, run_id: str, token: int) -> Plan:
@@ -76,21 +85,33 @@ def plan_of(seed: int, run_id: str, token: int) -> Plan:
 class Worker(Process):
     """One process: killed, frozen or cut off at any moment; its successor is another one."""
 
-    def __init__(self, world: Surroundings, name: str, *, inline: bool, most: int) -> None:
+    def __init__(self, world: Surroundings, name: str, settings: EngineSettings) -> None:
         super().__init__(world.conductor, name)
         self.world = world
         self.loop.slowness = lambda: world.slowness(name)
-        executor = PythonExecutor(SETTINGS.threads)
+        executor = PythonExecutor(settings.threads)
         executor.register(ASYNC_JOB, self.job)
         executor.register(SYNC_JOB, self.plain)
-        setattr(executor, "_pool", VirtualThreads(self))  # noqa: B010
-        gate = ShakyGate(LocalGate({PROVIDER: executor}), lambda: world.is_gate_away(name))
-        settings = replace(SETTINGS, inline=inline, max_running=most)
+        setattr(executor, "_pool", VirtualThreads(self, settings.threads))  # noqa: B010
+        self.turned_away_at = -_GATE_TRIED_WITHIN
+        gate = ShakyGate(LocalGate({PROVIDER: executor}), self._is_gate_away)
         self.engine = Engine(ShakyDatabase(world, self), gate, self, name, settings)
+        _watch_turns(self.engine, lambda at: world.looked(name, at))
         self.working = self.loop.create_task(self.engine.run())
         self.is_stopping = False
         self.refs: set[int] = set()
         """The numbers that it has had as a worker."""
+
+    def _is_gate_away(self, launch: Launch) -> bool:
+        is_away = self.world.is_gate_away(self.name, launch)
+        if is_away:
+            self.turned_away_at = self.steady()
+        return is_away
+
+    @property
+    def waits_for_gate(self) -> bool:
+        """Whether some run of its own may come to the threads later than it was leased."""
+        return self.steady() - self.turned_away_at < _GATE_TRIED_WITHIN
 
     def stop(self) -> None:
         self.is_stopping = True
@@ -169,19 +190,54 @@ def _give_up() -> NoReturn:
     raise asyncio.CancelledError
 
 
-class VirtualThreads:
-    """Threads whose work takes virtual time, and which cannot be stopped."""
+def _watch_turns(engine: Engine, looked: Callable[[float], None]) -> None:
+    """Say of every turn that is concluded when its transaction was."""
+    work, conclude = engine._shift.work, engine._conclude
+    at = 0.0
 
-    def __init__(self, worker: Worker) -> None:
+    def noted_work(tx: Transaction, situation: Situation) -> Turn:
+        nonlocal at
+        at = engine.clock.steady()
+        return work(tx, situation)
+
+    def noted_conclude(*given: Any) -> None:
+        conclude(*given)
+        looked(at)
+
+    setattr(engine._shift, "work", noted_work)  # noqa: B010
+    setattr(engine, "_conclude", noted_conclude)  # noqa: B010
+
+
+class VirtualThreads:
+    """Threads whose work takes virtual time, and which cannot be stopped; who comes when all are busy waits."""
+
+    def __init__(self, worker: Worker, threads: int) -> None:
         self._worker = worker
+        self._free = threads
+        self._waiting: deque[Callable[[], None]] = deque()
 
     def submit(self, called: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, Context]) -> Any:
+        worker, context = self._worker, arguments[1]
         future: Future[Any] = Future()
-        future.set_running_or_notify_cancel()
-        _, plan = self._worker.begin(arguments[1])
 
-        def run() -> None:
+        def begin() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            self._free -= 1
+            _, plan = worker.begin(context)
+            worker.world.in_thread(worker.name, context, worker.steady() + plan.seconds)
+            worker.loop.call_later(plan.seconds, end)
+
+        def end() -> None:
+            self._free += 1
             future.set_result(called(function, arguments))
+            while self._free and self._waiting:
+                self._waiting.popleft()()
 
-        self._worker.loop.call_later(plan.seconds, run)
+        if self._free:
+            begin()
+        else:
+            if not worker.waits_for_gate:
+                worker.world.complain(f"no run waits behind the threads: {context.run_id} is leased by {worker.name}")
+            self._waiting.append(begin)
         return future

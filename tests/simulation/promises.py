@@ -1,0 +1,63 @@
+"""What the client was told is done: so it is, in the books, at that moment."""
+
+from typing import TYPE_CHECKING
+
+from foliot.domain.policies import read_policies
+from foliot.domain.runs import FINAL, Reason
+from foliot.services.views import Backfill, Run, Schedule
+from tests.simulation import reasons
+from tests.simulation.audit import Row
+
+if TYPE_CHECKING:
+    from tests.simulation.judge import Judge
+
+_LAW = "what was acknowledged holds"
+
+
+def judge_promise(judge: "Judge", verb: str, what: str, result: object) -> None:
+    """The client was told that it is done: so it is."""
+    match result:
+        case Run():
+            runs = judge.shadow.runs.values()
+            found = next((row for row in runs if reasons.name_of(judge, row) == result.id), None)
+            is_done = found is not None and _is_run_done(verb, found)
+        case Schedule():
+            found = next((row for row in judge.shadow.schedules.values() if row["id"] == what), None)
+            is_done = found is not None and _is_schedule_done(judge, verb, found, result)
+        case Backfill():
+            found = judge.shadow.backfills.get(result.id or 0)
+            is_done = found is not None and judge.shadow.schedules[found["schedule_ref"]]["id"] == what
+        case _:
+            found = next((row for row in judge.shadow.schedules.values() if row["id"] == what), None)
+            is_done = verb == "delete" and found is not None and found["deleted_at"] is not None
+    if not is_done:
+        judge.accuse(_LAW, f"{verb} {what} was not done: {found}, told {result}")
+
+
+def _is_run_done(verb: str, row: Row) -> bool:
+    match verb:
+        case "skip":
+            return bool(row["reason"] == Reason.SKIPPED_BY_USER)
+        case "terminate":
+            return bool(row["reason"] == Reason.TERMINATED)
+        case "cancel":
+            return row["orders"] is not None or row["status"] in FINAL
+        case "retry":
+            return row["retry_of"] is not None
+        case _:
+            return verb == "trigger"
+
+
+def _is_schedule_done(judge: "Judge", verb: str, row: Row, told: Schedule) -> bool:
+    cursor = judge.shadow.cursors[row["ref"]]
+    if (row["version"], cursor["version"]) != (told.token, told.token) or row["deleted_at"] is not None:
+        return False
+    is_paused = cursor["pause_from"] is not None and (cursor["pause_to"] is None or cursor["pause_to"] > judge.now())
+    match verb:
+        case "create" | "patch":
+            is_told = (row["spec"], read_policies(row["policies"])) == (told.canonical, told.policies)
+            return is_told and judge.shadow.targets[row["target"]] == told.target
+        case "pause":
+            return is_paused
+        case _:
+            return verb == "resume" and not is_paused
