@@ -82,7 +82,7 @@ def at_size(found: Findings, url: str, size: int, sizes: Sizes) -> None:
         f"UPDATE cursors SET swept_to = {now}, wake_at = {now + 1_000_000}"
         " WHERE ref IN (SELECT ref FROM schedules WHERE id LIKE 'busy%')",
     )
-    busy = alone("workers:punctual", url=url, each_second=_BUSY, seconds=sizes.seconds, warm=sizes.warm)
+    busy = alone("workers:punctual", url=url, seconds=sizes.seconds, warm=sizes.warm)
     seen = {
         "start, s": median([*starts, idle["start"]]),
         "idle CPU, %": idle["cpu"],

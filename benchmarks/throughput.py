@@ -38,6 +38,7 @@ def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
         rates.setdefault(name, []).append(rate)
         say(f"{found.kind:10}   {name}: {rate:,.0f}")
 
+    past = with_history(urls, sizes)
     for turn in range(sizes.rounds):
         note("raw yardstick", raw(next(urls), sizes.slots, workers))
         for name, rate in peers(found.kind, urls, sizes):
@@ -47,14 +48,15 @@ def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
         drop(url)
         note("foliot", rate_of(one))
         note("us CPU a slot", sum(each["cpu"] for each in one) / sizes.slots * 1e6)
+        # Right after the one without: the machine is not the same at all times.
+        note("on a history", rate_of(burn_down(past, sizes.slots, workers)))
         if workers > 1 and turn == 0:
             url = prepared(urls, sizes.slots)
             note("one worker", rate_of(burn_down(url, sizes.slots, 1)))
             drop(url)
         if turn == 0:
             note("specs that differ", different(urls, sizes, workers))
-    for rate in on_history(urls, sizes, workers):
-        note("on a history", rate)
+    drop(past)
     report(found, sizes, {name: median(seen) for name, seen in rates.items()})
 
 
@@ -124,14 +126,12 @@ def best_ways(rates: dict[str, float]) -> dict[str, float]:
     return best
 
 
-def on_history(urls: Urls, sizes: Sizes, workers: int) -> list[float]:
-    """The same on a database that has a past: these very schedules ran so many times."""
+def with_history(urls: Urls, sizes: Sizes) -> str:
+    """A database that has a past: the schedules that are measured ran so many times."""
     url = prepared(urls, sizes.slots)
     say(f"{'':10}   filling in a history of {sizes.history:,} runs")
     fill_history(url, sizes.slots, sizes.history)
-    rates = [rate_of(burn_down(url, sizes.slots, workers)) for _ in range(sizes.rounds)]
-    drop(url)
-    return rates
+    return url
 
 
 def report(found: Findings, sizes: Sizes, rates: dict[str, float]) -> None:

@@ -20,6 +20,7 @@ _QUIET = 1.5
 _NOTHING_AT_ALL = 5.0
 _LONGEST_STORM = 300.0
 _TOO_LATE = 10.0
+_SAME = 5
 
 
 def _beside(app: Foliot, engine: Engine, act: Callable[[], Awaitable[None]]) -> None:
@@ -108,14 +109,15 @@ class Starts:
         return [late for due, late in self.seen if first <= due < end]
 
 
-def punctual(stage: Stage, url: str, each_second: int, seconds: int, warm: int) -> Found:
+def punctual(stage: Stage, url: str, seconds: int, warm: int) -> Found:
     """How late each slot of so many whole seconds starts, once it is warm."""
     app = an_app(url)
     starts = Starts()
     app.graph("timed")(starts.body)
     engine = app.parts.engine("bench", app.settings)
     stage.ready()
-    first = int(time.time()) + warm + 1
+    # Several of them must mean the same seconds.
+    first = math.ceil((time.time() + warm) / _SAME) * _SAME
     end = first + seconds
     found: Found = {"first": first, "end": end}
 
@@ -127,10 +129,11 @@ def punctual(stage: Stage, url: str, each_second: int, seconds: int, warm: int) 
         slots = max(1, engine.counters.started - started)
         found["cpu_each"] = (time.process_time() - cpu) / slots * 1e6
         found["memory"] = resident_mb()
-        # Whatever starts much later than the last second's slots should is as good as missed.
-        while len(starts.between(first, end)) < each_second * seconds and time.time() < end + _TOO_LATE:
-            await asyncio.sleep(0.25)
-        await asyncio.sleep(0.5)
+        # Until no more of them start; whatever starts much later than it should is as good as missed.
+        count = -1
+        while len(starts.between(first, end)) > count and time.time() < end + _TOO_LATE:
+            count = len(starts.between(first, end))
+            await asyncio.sleep(1)
 
     _beside(app, engine, wait)
     return {**found, "late": starts.between(first, end)}
