@@ -1,35 +1,17 @@
 """No question is answered by walking: its cost, counted in function calls rather than on a clock, stays small."""
 
-import sys
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from types import FrameType
 
 import pytest
 
 from foliot import Calendar, Interval, Invalid, Spec
 from tests.builders import at
+from tests.calls import calls
 
 NOW = at("2026-11-15T00:00:00Z")
 SECOND = timedelta(seconds=1)
 ALL_BUT_MIDNIGHT = (Calendar(hour="1-23"), Calendar(minute="1-59"), Calendar(second="1-59"))
-
-
-def calls(question: Callable[[], object]) -> int:
-    """How many function calls, Python's and C's, it takes to answer."""
-    count = 0
-
-    def counter(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(counter)
-    try:
-        question()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 SPECS = {
