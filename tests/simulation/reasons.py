@@ -135,8 +135,12 @@ def _paused(judge: "Judge", moment: Moment, row: Row) -> str | None:
         return "its schedule was not paused"
     if cursor["remaining"] == 0:
         return "its schedule had no starts left, and owed nothing"
-    # A person's pause is preceded by a sweep; one that follows a failure is not.
-    by_failure = judge.shadow.schedules[row["schedule_ref"]]["paused_by"] == PAUSED_BY_FAILURE
+    # A person's pause is preceded by a sweep; one that follows a failure is not, whoever has prolonged it since.
+    by_failure = any(
+        version["paused_by"] == PAUSED_BY_FAILURE and version["updated_at"] == cursor["pause_from"]
+        for (ref, _), version in judge.shadow.versions.items()
+        if ref == row["schedule_ref"]
+    )
     return None if by_failure or row["due_at"] >= cursor["pause_from"] else "it was due before the pause"
 
 
