@@ -1,6 +1,7 @@
 """What a proof found, kept as JSON beside what the others found, so that one report can speak of all of them."""
 
 import json
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -17,11 +18,19 @@ class Finding(NamedTuple):
     seconds: float
     figures: Mapping[str, int | float | str]
     problems: list[str]
+    commit: str = "an earlier commit"
+    """What was proved."""
 
 
 def keep(finding: Finding, folder: Path = FOLDER) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{finding.part}.json").write_text(json.dumps(finding._asdict(), indent=2) + "\n")
+    kept = finding._replace(commit=present_commit())
+    (folder / f"{finding.part}.json").write_text(json.dumps(kept._asdict(), indent=2) + "\n")
+
+
+def present_commit() -> str:
+    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return asked.stdout.strip() or "an unknown commit"
 
 
 def find(part: str, folder: Path = FOLDER) -> Finding | None:

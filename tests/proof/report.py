@@ -3,7 +3,6 @@
 import os
 import platform
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -35,6 +34,7 @@ PARTS = (
         "the lease, clocks that are set, people who edit, pause, trigger and delete meanwhile, and databases that go "
         "away. After every step: no slot lost, none recorded twice, none early, no skip without its reason, no result "
         "under an old token, no overlap that the policy forbids, only legal moves; in the end all is final. "
+        "Transactions do not interleave here: that is for the real processes below. "
         "`make simulate SEEDS=17,` repeats one seed exactly.",
     ),
     Part(
@@ -102,7 +102,7 @@ def _section(part: Part, finding: Finding | None) -> Iterator[str]:
         return
     count = len(finding.problems)
     verdict = f"**{count} problem{'s' * (count > 1)}.**" if count else "No problem found."
-    yield from (f"`{finding.command}`, {_span(finding.seconds)}: {verdict}", "")
+    yield from (f"`{finding.command}` at {finding.commit}, {_span(finding.seconds)}: {verdict}", "")
     yield from ("| seen | |", "|---|---|")
     yield from (f"| {name} | {_figure(figure)} |" for name, figure in finding.figures.items())
     yield ""
@@ -120,13 +120,11 @@ def _figure(figure: float | str) -> str:
 
 
 def _about() -> str:
-    """When, what and where."""
-    described = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    commit = described.stdout.strip() or "unknown"
+    """When and where."""
     with a_postgresql_server() as server, psycopg.connect(server.url("postgres")) as cx:
         postgresql = cx.info.parameter_status("server_version")
     return (
-        f"Seen on {datetime.now(UTC):%Y-%m-%d}, at commit {commit}, with Python {platform.python_version()}, "
+        f"Written on {datetime.now(UTC):%Y-%m-%d}, with Python {platform.python_version()}, "
         f"SQLite {sqlite3.sqlite_version} and PostgreSQL {postgresql} on {os.cpu_count()} cores."
     )
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.proof.findings import Finding, find, keep
+from tests.proof.findings import Finding, find, keep, present_commit
 from tests.proof.report import PARTS, page_of
 
 CLEAN = Finding("storm", "make storm", 754.2, {"SQLite: kills": 1000, "SQLite: lost": 0, "late, ms": 12.34}, [])
@@ -10,13 +10,13 @@ CLEAN = Finding("storm", "make storm", 754.2, {"SQLite: kills": 1000, "SQLite: l
 
 def test_what_is_kept_is_found_again(tmp_path: Path) -> None:
     keep(CLEAN, tmp_path)
-    assert find("storm", tmp_path) == CLEAN
+    assert find("storm", tmp_path) == CLEAN._replace(commit=present_commit())
     assert find("simulate", tmp_path) is None
 
 
 def test_figures_stand_beside_the_command_that_prints_them() -> None:
     page = page_of([(PARTS[2], CLEAN)], "Seen once.")
-    assert "`make storm`, 13 min: No problem found." in page
+    assert "`make storm` at an earlier commit, 13 min: No problem found." in page
     assert "| SQLite: kills | 1,000 |" in page
     assert "| late, ms | 12.3 |" in page
 

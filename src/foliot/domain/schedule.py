@@ -67,7 +67,7 @@ class State(NamedTuple):
         return self.pause_from is not None and (self.pause_to is None or now < self.pause_to)
 
     def moved(self, swept_to: int, wake_at: int | None, running: int) -> "State":
-        """What `_replace` does, in a third of its time: it happens to every slot, twice."""
+        """What `_replace` does, without its detours: it happens to every slot, twice."""
         return State(
             self.ref,
             self.version,

@@ -11,8 +11,8 @@ _NEWEST = 50_000
 def calm_collector() -> Iterator[None]:
     """Let it look rarely meanwhile, and not at what is there by now.
 
-    A turn makes thousands of small values that live for a moment and hold no cycles: to search through them costs a
-    fifth of the turn, in the midst of it.
+    A turn makes thousands of small values that live for a moment and hold no cycles: to search through them, in the
+    midst of it, makes its starts late.
     """
     usual = gc.get_threshold()
     gc.collect()

@@ -27,6 +27,7 @@ _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
 _SHORTEST_WAIT = 1e-6
 _SETTLED_WITHIN = 0.2
+"""Seconds that an outcome waits for starts at most, before the turn that records it."""
 _OTHERS_HAVE_IT = 50_000
 """Microseconds until the next look at what is due and could not be had."""
 

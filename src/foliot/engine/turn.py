@@ -16,8 +16,6 @@ from foliot.ports import Clock, Earliest, Launch, Transaction
 
 _OVERDUE = 1 * MICROSECONDS
 """Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""
-
-
 _PLENTY = 200
 """With room for so many, what is beyond it waits for the next turn; with less it is recorded, to wait in the ledger."""
 
