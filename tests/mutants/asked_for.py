@@ -126,7 +126,7 @@ ASKED_FOR = (
         "sleep without cap",
         "A worker sleeps until the next slot in one go: when the clock is set meanwhile, it comes that much late.",
         (
-            Change("engine/loop.py", "self._now(), self.settings.clock_check]", "self._now()]"),
+            Change("engine/loop.py", "[due_in - naps, self.settings.clock_check]", "[due_in - naps]"),
             Change("engine/loop.py", "waits = [self.settings.look", "waits = [10**12 + self.settings.look"),
         ),
         "tests/engine/test_waking.py::test_a_slot_that_the_clock_was_set_to_starts_within_a_second",

@@ -27,6 +27,7 @@ SETTINGS = EngineSettings(
     heartbeat=int(HEARTBEAT * MICROSECONDS),
     look=int(LOOK * MICROSECONDS),
     clock_check=int(LOOK * MICROSECONDS),
+    naps=0,
     threads=2,
     prune_every=3600 * MICROSECONDS,
     stop_grace=90 * MICROSECONDS,

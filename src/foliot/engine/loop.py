@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -26,6 +27,8 @@ log = logging.getLogger("foliot.engine")
 _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
 _SHORTEST_WAIT = 1e-6
+_NAP = 200
+"""Microseconds."""
 _SETTLED_WITHIN = 0.2
 """Seconds that an outcome waits for starts at most, before the turn that records it."""
 _OTHERS_HAVE_IT = 50_000
@@ -312,7 +315,12 @@ class Engine:
         now, steady = self.clock.now(), self.clock.steady()
         waits = [self.settings.look - (steady - self._looked_at) * MICROSECONDS]
         if self._next_at is not None:
-            waits += [self._next_at - self._now(), self.settings.clock_check]
+            due_in = self._next_at - self._now()
+            naps = 0 if len(self._hands) else self.settings.naps
+            if due_in < naps:
+                await self._nap(due_in)
+                return
+            waits += [due_in - naps, self.settings.clock_check]
         if len(self._hands):
             waits.append(self.settings.heartbeat - (steady - self._compared_at) * MICROSECONDS)
         deadline = self._hands.next_deadline()
@@ -324,6 +332,11 @@ class Engine:
             self.counters.clock_steps += 1
             log.warning("the clock was set by %+.1f s", step / MICROSECONDS)
             self._next_at = 0
+
+    async def _nap(self, due_in: int) -> None:
+        """A part of the last moments before something is due. Whoever else is on the loop has his turn after it."""
+        time.sleep(max(0, min(due_in, _NAP)) / MICROSECONDS)
+        await asyncio.sleep(0)
 
     async def _wait(self, seconds: float) -> None:
         """Until poked, at most so long. Whoever pokes has left a sign of why: a report, a time, a wish."""

@@ -14,6 +14,8 @@ class EngineSettings:
     """The longest time without a look at the database."""
     clock_check: int = 1 * MICROSECONDS
     """The longest time without a look at the wall clock."""
+    naps: int = 2500
+    """For so long before something is due an idle worker naps: the event loop wakes it a millisecond or two late."""
     max_running: int = 4000
     threads: int = 64
     """How many sync functions run at once."""

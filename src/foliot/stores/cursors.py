@@ -22,19 +22,16 @@ _KEEP = UpdateMany("cursors", "running held remaining marks last_result last_fai
 class Cursors(Part):
     def earliest(self, targets: Sequence[int]) -> list[Earliest]:
         """For each target, when its first schedule, waiting run and backfill want to be looked at."""
-        return [
-            Earliest(*row)
-            for row in self._all(
-                "SELECT t.value,"
-                " (SELECT wake_at FROM cursors WHERE target = t.value AND wake_at IS NOT NULL"
-                "   ORDER BY wake_at LIMIT 1),"
-                " (SELECT ready_at FROM runs WHERE ready_for = t.value ORDER BY ready_at LIMIT 1),"
-                " (SELECT wake_at FROM backfills WHERE target = t.value AND wake_at IS NOT NULL"
-                "   ORDER BY wake_at LIMIT 1)"
-                f" FROM {self.dialect.each_of()}",
-                self.dialect.list_of(targets),
-            )
-        ]
+        # One sign for each target, not a list: PostgreSQL would plan this anew for every list.
+        signs = ", ".join(["(CAST(? AS bigint))"] * len(targets))
+        text = (
+            f"WITH t(value) AS (VALUES {signs}) SELECT t.value,"
+            " (SELECT wake_at FROM cursors WHERE target = t.value AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),"
+            " (SELECT ready_at FROM runs WHERE ready_for = t.value ORDER BY ready_at LIMIT 1),"
+            " (SELECT wake_at FROM backfills WHERE target = t.value AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)"
+            " FROM t"
+        )
+        return [Earliest(*row) for row in self._all(text, *targets)] if targets else []
 
     def due(self, target: int, until: int, limit: int) -> list[State]:
         """Schedules of the target whose time has come, the longest due first, held for this transaction."""

@@ -39,6 +39,9 @@ _SQLITE_REMEDIES = {
 }
 _NO_HANDLES = (errno.EMFILE, errno.ENFILE)
 _REFS_IN_A_BLOCK = 1000
+_PLANS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
+"""Every statement of the engine has its index. Left to choose, the server plans anew for each list of keys, and by what
+a table was like when it was last counted: whole scans of a ledger that was empty a minute ago."""
 _MIGRATION_LOCK = 0x666F6C696F74
 
 
@@ -154,7 +157,7 @@ class PostgresqlDatabase:
             connect_args={
                 "connect_timeout": 5,
                 "options": "-c statement_timeout=30000 -c lock_timeout=10000 "
-                "-c idle_in_transaction_session_timeout=60000",
+                "-c idle_in_transaction_session_timeout=60000 " + _PLANS,
                 "keepalives_idle": 10,
                 "keepalives_interval": 5,
                 "keepalives_count": 3,

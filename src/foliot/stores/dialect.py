@@ -80,9 +80,6 @@ class Dialect(Protocol):
     def list_of(self, numbers: Iterable[int]) -> str:
         """The numbers as one value."""
 
-    def each_of(self) -> str:
-        """A table `t(value)` made from one value of `list_of`."""
-
     def label_is(self, name: str, value: str) -> str:
         """A condition on schedules: the label named by one parameter says what the other does."""
 
@@ -110,9 +107,6 @@ class SqliteDialect:
 
     def list_of(self, numbers: Iterable[int]) -> str:
         return f"[{','.join(map(str, numbers))}]"
-
-    def each_of(self) -> str:
-        return "json_each(?) AS t"
 
     def label_is(self, name: str, value: str) -> str:
         return f"json_extract(labels, '$.\"' || :{name} || '\"') = :{value}"
@@ -148,9 +142,6 @@ class PostgresqlDialect:
 
     def list_of(self, numbers: Iterable[int]) -> str:
         return f"{{{','.join(map(str, numbers))}}}"
-
-    def each_of(self) -> str:
-        return "unnest(?::bigint[]) AS t(value)"
 
     def label_is(self, name: str, value: str) -> str:
         return f"CAST(labels AS json) ->> CAST(:{name} AS text) = :{value}"

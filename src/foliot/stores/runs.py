@@ -10,6 +10,8 @@ from foliot.stores.dialect import InsertMany, Row, UpdateMany
 from foliot.stores.part import Part
 
 _RUN = ", ".join(f"r.{name}" for name in RunRow._fields)
+_IS_RUNNING = "runs.status || '' = 'running'"
+"""Of a run that is found by its key. Said so, it does not tempt PostgreSQL to walk an index of all that run instead."""
 
 _START_NEW = InsertMany(
     "runs",
@@ -41,16 +43,16 @@ _FINISH = UpdateMany(
     "status:text reason:text result:text error:text ended_at",
     keys="ref token",
     # A run that was taken from its worker is nobody's to finish until another has it.
-    also="runs.status = 'running' AND runs.ready_for IS NULL",
+    also=f"{_IS_RUNNING} AND runs.ready_for IS NULL",
 )
 _LOSE = UpdateMany(
     "runs",
     "losses ready_for ready_at",
     keys="ref",
     constants="worker=NULL token=runs.token+1",
-    also="runs.status = 'running'",
+    also=_IS_RUNNING,
 )
-_PROGRESS = UpdateMany("runs", "progress:text", keys="ref token", also="runs.status = 'running'")
+_PROGRESS = UpdateMany("runs", "progress:text", keys="ref token", also=_IS_RUNNING)
 
 
 class Runs(Part):
