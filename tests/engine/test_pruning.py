@@ -1,11 +1,14 @@
 """Old final runs are removed, and nothing that the future still rests on."""
 
+import asyncio
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from foliot import Context, Invalid
 from foliot.domain.instants import MICROSECONDS
+from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from tests.engine.invariants import Books
 from tests.engine.timelines import Job, a_world, at, clock
@@ -24,6 +27,24 @@ def test_a_final_run_is_kept_for_so_long_and_while_there_are_no_more_than_so_man
         assert len(kept(world)) == 4, "younger than an hour"
         world.advance_to(at("15:05"))
         assert kept(world) == ["14:00", "14:10", "14:20", "14:30", "14:40", "14:50", "15:00"]
+
+
+def test_a_worker_that_never_has_a_quiet_moment_takes_one() -> None:
+    turn = Engine._turn
+
+    async def takes_a_minute(engine: Engine) -> None:
+        await turn(engine)
+        await asyncio.sleep(60)
+
+    settings = EngineSettings(keep_for=HOUR, keep_runs=3, prune_every=HOUR // 4)
+    with (
+        patch.object(Engine, "_turn", takes_a_minute),
+        patch.object(Engine, "_is_time", lambda _: True),
+        a_world(Job(), settings=settings, every="10m") as world,
+    ):
+        world.advance_to(at("15:05"))
+        # Half an hour after the last time, at the latest.
+        assert kept(world)[0] >= "13:30"
 
 
 def test_whichever_keeps_more_wins() -> None:
