@@ -93,14 +93,16 @@ def report_lone(found: Findings, urls: Urls, sizes: Sizes) -> None:
     """Four schedules of a second, each jittered to its own moments, so that slots come one at a time."""
     url = next(urls)
     create(url, plain(4, every="1s", jitter="900ms", target="timed"))
-    late = alone("workers:lone", url=url, seconds=sizes.lone_seconds, warm=sizes.warm, apart=_APART)["late"]
-    seconds = max(2, sizes.lone_seconds // 3)
-    noise, peer = together(
+    # In the same seconds: the machine stalls now and then, and then everybody is late.
+    lone, noise = together(
         [
-            Child("workers:bare_sleep", seconds=seconds, every=0.25),
-            Child("peers:apscheduler_punctual", url=next(urls), jobs=1, seconds=seconds),
+            Child("workers:lone", url=url, seconds=sizes.lone_seconds, warm=sizes.warm, apart=_APART),
+            Child("workers:bare_sleep", seconds=sizes.lone_seconds, warm=sizes.warm, every=0.25),
         ]
     )
+    late = lone["late"]
+    seconds = max(2, sizes.lone_seconds // 3)
+    peer = alone("peers:apscheduler_punctual", url=next(urls), jobs=1, seconds=seconds)
     others = {"bare asyncio timer": noise["late"], "APScheduler": peer["late"]}
     what = "a lone slot on an idle engine"
 

@@ -157,13 +157,14 @@ def lone(stage: Stage, url: str, seconds: int, warm: int, apart: float) -> Found
     return {"late": [late for (due, late), (before, _) in zip(seen[1:], seen, strict=False) if due - before >= apart]}
 
 
-def bare_sleep(stage: Stage, seconds: int, every: float) -> Found:
+def bare_sleep(stage: Stage, seconds: int, warm: int, every: float) -> Found:
     """How late the event loop itself wakes up, with nothing to do: the noise of this machine."""
     stage.ready()
     late: list[float] = []
 
     async def wait() -> None:
         loop = asyncio.get_running_loop()
+        await asyncio.sleep(warm)
         due = time.time() + every
         for number in range(round(seconds / every)):
             # Not a round time, when everything else of the machine wakes up too.

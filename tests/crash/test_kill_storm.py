@@ -10,7 +10,7 @@ from tests.crash.nursery import Nursery
 from tests.crash.storm import Storm, blow_on_sqlite
 from tests.databases import PostgresqlServer
 
-_SECONDS = 12.0
+_SECONDS = 8.0
 _LEAST = 120
 """Runs that must succeed: mostly it is four hundred."""
 _KILLS, _STOPS = 10, 2

@@ -42,6 +42,20 @@ def test_a_newly_due_slot_is_not_starved_by_a_storm() -> None:
         assert [run.status for run in world.runs()] == ["success"] * 1501
 
 
+def test_another_target_is_not_starved_by_a_storm_that_takes_all_the_room() -> None:
+    with a_world(Job(0.1), settings=SMALL) as world:
+        world.app.graph("other")(Job())
+        world.app.schedules.create_many(
+            {"name": f"s{number}", "target": "job", "cron": "5 12 * * *"} for number in range(1500)
+        )
+        world.app.schedules.create("other", target="other", every="20s", start_at=at("12:05:30"), end_at=at("12:06:30"))
+        world.advance_to(at("12:09"))
+        others = world.runs("other")
+        assert [run.status for run in others] == ["success"] * 3
+        late = [run.started_at - run.scheduled_for for run in others if run.started_at]
+        assert max(late).total_seconds() <= 15, "the storm lasts three minutes, and a run of it six seconds"
+
+
 def test_slots_that_found_no_room_wait_in_the_ledger_and_are_not_missed() -> None:
     with a_world(Job(3), settings=EngineSettings(max_running=2)) as world:
         for number in range(6):

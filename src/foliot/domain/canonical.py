@@ -1,6 +1,7 @@
 """The canonical form of a calendar as JSON: each field a list of ranges."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from foliot.domain.calendar import Calendar, WallTimes
@@ -23,7 +24,12 @@ def exclusion_as_json(calendar: WallTimes) -> Json:
         "hour": calendar.hour,
         **calendar.days._asdict(),
     }
-    return {kind.name: ranges_of(kind.values(bits[kind.name])) for kind in KINDS}
+    return {kind.name: [dict(one) for one in _ranges_in(kind, bits[kind.name])] for kind in KINDS}
+
+
+@lru_cache(maxsize=4096)
+def _ranges_in(kind: FieldKind, bits: int) -> list[dict[str, int]]:
+    return ranges_of(kind.values(bits))
 
 
 def ranges_of(values: list[int]) -> list[dict[str, int]]:

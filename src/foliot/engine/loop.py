@@ -72,6 +72,8 @@ class Engine:
         """Whether some target here has room for a limited number of runs."""
         self._batch = self.settings.smallest_batch
         self._is_full = False
+        self._starts = 0
+        """How many turns have started something."""
         self._recall_wanted = False
         self._stopping = False
         self._leased_until: int | None = None
@@ -219,7 +221,7 @@ class Engine:
             reports=reports,
             held=self._hands.tokens() if compare else None,
             in_hand=in_hand,
-            rooms={self._targets[name]: _least(free, room) for name, room in rooms.items()},
+            rooms={self._targets[name]: _least(free, room) for name, room in _rotated(rooms, self._starts)},
             batch=self._batch,
             careful=careful,
             progress=self._hands.progress() if compare else [],
@@ -268,6 +270,7 @@ class Engine:
         counters = self.counters
         counters.turns += 1
         counters.started += len(turn.launches)
+        self._starts += bool(turn.launches)
         counters.settled += len(situation.reports) - len(turn.refused)
         counters.rescued += turn.rescued
         if turn.refused:
@@ -392,6 +395,13 @@ class Engine:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="foliot-write")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.database.write, act)
+
+
+def _rotated(rooms: dict[str, int | None], starts: int) -> list[tuple[str, int | None]]:
+    """After every start another target is the first, lest a storm of one takes all the room from the others."""
+    items = list(rooms.items())
+    first = starts % max(1, len(items))
+    return items[first:] + items[:first]
 
 
 def _least(free: int, room: int | None) -> int:

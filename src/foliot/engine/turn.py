@@ -36,7 +36,7 @@ class Situation(NamedTuple):
     """Token by run, when the ledger is to be compared with it."""
     in_hand: int
     rooms: dict[int, int]
-    """By target, how many runs could be started."""
+    """By target, how many runs could be started; who comes first is served first."""
     batch: int
     careful: bool
     progress: list[tuple[str, int, int]]

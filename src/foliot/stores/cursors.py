@@ -21,7 +21,7 @@ _KEEP = UpdateMany("cursors", "running held remaining marks last_result last_fai
 
 class Cursors(Part):
     def earliest(self, targets: Sequence[int]) -> list[Earliest]:
-        """For each target, when its first schedule, waiting run and backfill want to be looked at."""
+        """For each target, in this order, when its first schedule, waiting run and backfill want to be looked at."""
         # One sign for each target, not a list: PostgreSQL would plan this anew for every list.
         signs = ", ".join(["(CAST(? AS bigint))"] * len(targets))
         text = (
@@ -31,7 +31,8 @@ class Cursors(Part):
             " (SELECT wake_at FROM backfills WHERE target = t.value AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)"
             " FROM t"
         )
-        return [Earliest(*row) for row in self._all(text, *targets)] if targets else []
+        found = {row[0]: Earliest(*row) for row in self._all(text, *targets)} if targets else {}
+        return [found[target] for target in targets]
 
     def due(self, target: int, until: int, limit: int) -> list[State]:
         """Schedules of the target whose time has come, the longest due first, held for this transaction."""
