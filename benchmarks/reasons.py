@@ -1,3 +1,22 @@
 """Why a figure is not reached, and what would reach it: by the figure's name, or by database and name."""
 
-REASONS: dict[str, str] = {}
+_LONE = "a lone slot on an idle engine: late, p99"
+_FOUR_PROCESSES = (
+    "two workers and the two server processes that serve them share two cores, so that each waits for the others;"
+    " a core for each, or the server on a machine of its own, would reach it"
+)
+
+REASONS: dict[str, str] = {
+    f"sqlite, {_LONE}": (
+        "a run starts when its row is on disk, and the slowest two of two hundred met a slow sync or a stall of the"
+        " machine (p50 is what the engine itself takes); a disk and a core that are not shared would reach it"
+    ),
+    f"postgresql, {_LONE}": (
+        "a turn asks the server ten times, one after the other, and each time another process must be given a core;"
+        " a turn in fewer questions, by a function on the server, and cores that are not shared would reach it"
+    ),
+    "postgresql, 1,000 each second for 10 s: late, p50": _FOUR_PROCESSES,
+    "postgresql, 1,000 each second for 10 s: late, p99": _FOUR_PROCESSES,
+    "postgresql, 10,000 each second for 10 s: missed": _FOUR_PROCESSES,
+    "postgresql, 10,000 each second for 10 s: late, p99": _FOUR_PROCESSES,
+}

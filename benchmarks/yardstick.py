@@ -1,6 +1,7 @@
 """The raw yardstick: the same rows in batches, no logic. What the database and its driver take at most.
 
-It has what the engine has: as many processes, the same settings of SQLite, and arrays as text on PostgreSQL.
+It has what the engine has: as many processes, the same settings of SQLite, and on PostgreSQL the same plans, and
+arrays as text.
 """
 
 import sqlite3
@@ -12,7 +13,7 @@ import psycopg
 
 from benchmarks.children import Found, Stage
 from benchmarks.databases import is_sqlite, one, path_of, rows
-from foliot.stores.database import _prepare_writer
+from foliot.stores.database import PLANS, _prepare_writer
 from foliot.stores.dialect import number_array
 
 _BATCH = 1000
@@ -40,7 +41,7 @@ _POSTGRESQL = Statements(
     "UPDATE cursors SET swept_to = rows.a, wake_at = rows.b, running = 1"
     " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS rows(a, b, ref) WHERE cursors.ref = rows.ref",
     "UPDATE runs SET status = 'success', ended_at = rows.a FROM unnest(%s::bigint[], %s::bigint[]) AS rows(a, ref)"
-    " WHERE runs.ref = rows.ref AND token = 1 AND status = 'running'",
+    " WHERE runs.ref = rows.ref AND token = 1 AND status || '' = 'running'",
     "UPDATE cursors SET running = 0 FROM unnest(%s::bigint[]) AS rows(ref) WHERE cursors.ref = rows.ref",
 )
 
@@ -90,7 +91,7 @@ def _on_postgresql(stage: Stage, url: str, batches: list[list[int]], newest: int
         if columns and columns[0]:
             cx.execute(statement.encode(), [number_array(column) for column in columns])
 
-    with psycopg.connect(url) as cx:
+    with psycopg.connect(url, options=PLANS) as cx:
         before: tuple[list[int], list[int]] = ([], [])
         stage.ready()
         began = time.time()

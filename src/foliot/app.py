@@ -208,7 +208,7 @@ class Foliot:
         """Work inside a program that has its own loop, beside what it does."""
         if self._embedded is not None:
             raise Conflict(f"{self.name} is at work already: enter it once, and leave it before entering it again")
-        engine = self.parts.engine(self.name, replace(self.settings, inline=False))
+        engine = self.parts.engine(self.name, replace(self.settings, inline=False, nap_within=0))
         await asyncio.get_running_loop().run_in_executor(None, self.declare)
         working = asyncio.get_running_loop().create_task(engine.run())
         working.add_done_callback(_say_why_it_ended)

@@ -167,7 +167,7 @@ class World:
         self.app.declare()
         # Workers do not hear of each other here: where there are several, each looks as often as it does in earnest.
         look = _NEVER if len(self._numbers) == 1 else self.app.settings.look
-        settings = replace(self.app.settings, inline=True, look=look, clock_check=_NEVER, naps=0)
+        settings = replace(self.app.settings, inline=True, look=look, clock_check=_NEVER, nap_within=0)
         engine = self._parts.engine(f"virtual {worker}", settings)
         self._working[worker] = (engine, self._loop.create_task(engine.run()))
 

@@ -12,7 +12,7 @@ from tests.databases import PostgresqlServer
 
 _SECONDS = 8.0
 _LEAST = 120
-"""Runs that must succeed: mostly it is four hundred."""
+"""Runs that must succeed, lest nothing was tried."""
 _KILLS, _STOPS = 10, 2
 
 pytestmark = pytest.mark.xdist_group("storm")

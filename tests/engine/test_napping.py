@@ -3,48 +3,35 @@
 import asyncio
 import time
 from pathlib import Path
-from unittest.mock import patch
 
-import pytest
-
-import foliot.engine.loop
 from foliot import Context, Foliot
+from foliot.engine.settings import EngineSettings
 
 
-@pytest.mark.parametrize("is_idle", [True, False], ids=["idle", "with a run in hand"])
-def test_only_an_idle_worker_naps_and_no_slot_starts_before_its_time(tmp_path: Path, is_idle: bool) -> None:
+def test_a_worker_that_naps_is_never_early_and_leaves_the_loop_to_others_meanwhile(tmp_path: Path) -> None:
     app = Foliot(f"sqlite:///{tmp_path / 'naps.db'}")
     early: list[float] = []
-    naps: list[float] = []
+    others = 0
 
     @app.graph("noted")
     async def noted(input: object, ctx: Context) -> None:
         early.append(ctx.due_at.timestamp() - time.time())
 
-    @app.graph("long")
-    async def long(input: object) -> None:
-        await asyncio.sleep(60)
-
-    def napped(seconds: float) -> None:
-        naps.append(seconds)
-        time.sleep(seconds)
-
     async def main() -> None:
-        async with app, asyncio.timeout(30):
-            if not is_idle:
-                app.schedules.create("occupied", target="long", manual=True)
-                app.schedules.trigger("occupied")
-                while not app.runs.list(status="running"):
-                    await asyncio.sleep(0.01)
-            for number in range(5):
-                app.schedules.create(f"often {number}", target="noted", every="1s", jitter="900ms")
-            while len(early) < 5 or (is_idle and not naps):
-                await asyncio.sleep(0.01)
-            for run in app.runs.list(status="running"):
-                app.runs.cancel(run.id)
+        nonlocal others
+        # It naps through every second, not only the end of it.
+        engine = app.parts.engine("napping", EngineSettings(nap_within=1_000_000))
+        working = asyncio.get_running_loop().create_task(engine.run())
+        async with asyncio.timeout(30):
+            while len(early) < 10:
+                await asyncio.sleep(0)
+                others += 1
+        engine.stop()
+        await working
 
-    with patch.object(foliot.engine.loop, "time", type("_", (), {"sleep": napped})):
-        asyncio.run(main())
+    for number in range(5):
+        app.schedules.create(f"often {number}", target="noted", every="1s", jitter="900ms")
+    asyncio.run(main())
+    app.close()
     assert max(early) <= 0
-    assert bool(naps) == is_idle
-    assert all(nap <= 0.0002 for nap in naps)
+    assert others > 100

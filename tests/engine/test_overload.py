@@ -44,7 +44,8 @@ def test_a_newly_due_slot_is_not_starved_by_a_storm() -> None:
 
 def test_another_target_is_not_starved_by_a_storm_that_takes_all_the_room() -> None:
     with a_world(Job(0.1), settings=SMALL) as world:
-        world.app.graph("other")(Job())
+        for number in range(20):
+            world.app.graph("other" if number == 0 else f"idle-{number}")(Job())
         world.app.schedules.create_many(
             {"name": f"s{number}", "target": "job", "cron": "5 12 * * *"} for number in range(1500)
         )

@@ -50,7 +50,7 @@ def test_what_another_process_wrote_is_found_though_no_hint_of_it_arrived(postgr
 
 def test_a_slot_that_the_clock_was_set_to_starts_within_a_second() -> None:
     with a_world(Job(), every="1h") as world:
-        work_in_earnest(world, EngineSettings(naps=0))
+        work_in_earnest(world, EngineSettings(nap_within=0))
         world.advance_to(at("12:30"))
         world._clock.start += timedelta(minutes=30) // timedelta(microseconds=1)
         world.advance(seconds=1)

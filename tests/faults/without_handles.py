@@ -56,7 +56,7 @@ def _cut_all(database: PostgresqlDatabase, url: str, taken: list[int]) -> None:
         os.close(taken.pop())
     with psycopg.connect(url, autocommit=True) as cx:
         cx.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'foliot'")
-    database.engine.dispose()
+    database.close()
 
 
 def _all_there_are() -> list[int]:

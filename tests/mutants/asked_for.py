@@ -16,7 +16,7 @@ _GUARD = """\
             except DBAPIError:
                 guard.invalidate()
 
-    def _connect(self) -> Connection:
+    def _connect(self, pool: Engine) -> Connection:
 """
 
 _CURSORS = "        tx.move(self._moved.values())\n        tx.advance(self._advanced.values())\n"
@@ -126,7 +126,7 @@ ASKED_FOR = (
         "sleep without cap",
         "A worker sleeps until the next slot in one go: when the clock is set meanwhile, it comes that much late.",
         (
-            Change("engine/loop.py", "[due_in - naps, self.settings.clock_check]", "[due_in - naps]"),
+            Change("engine/loop.py", "[due_in - nap_within, self.settings.clock_check]", "[due_in - nap_within]"),
             Change("engine/loop.py", "waits = [self.settings.look", "waits = [10**12 + self.settings.look"),
         ),
         "tests/engine/test_waking.py::test_a_slot_that_the_clock_was_set_to_starts_within_a_second",
@@ -155,10 +155,10 @@ ASKED_FOR = (
             Change("stores/dialect.py", 'lock_free = " FOR UPDATE SKIP LOCKED"', 'lock_free = ""'),
             Change(
                 "stores/database.py",
-                "with self._connect() as cx, cx.begin():",
-                "with self._guarded(), self._connect() as cx, cx.begin():",
+                "with self._connect(self.engine) as cx, cx.begin():",
+                "with self._guarded(), self._connect(self.engine) as cx, cx.begin():",
             ),
-            Change("stores/database.py", "    def _connect(self) -> Connection:\n", _GUARD),
+            Change("stores/database.py", "    def _connect(self, pool: Engine) -> Connection:\n", _GUARD),
         ),
         "tests/stores/test_holding.py::test_what_a_transaction_holds_stays_held_when_all_other_connections_are_cut",
     ),

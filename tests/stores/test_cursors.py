@@ -18,7 +18,7 @@ def refs(states: list[State]) -> list[int]:
     return [state.ref for state in states]
 
 
-def test_earliest_says_for_each_target_when_each_kind_of_work_comes_first(stage: Stage) -> None:
+def test_earliest_says_for_each_target_in_the_order_asked_when_each_kind_of_work_comes_first(stage: Stage) -> None:
     busy = stage.schedule("busy", "python:busy", wake_at=NOON + 2 * MINUTE)
     stage.schedule("sooner", "python:busy", wake_at=NOON + MINUTE)
     stage.schedule("never", "python:busy", wake_at=None)
@@ -31,9 +31,9 @@ def test_earliest_says_for_each_target_when_each_kind_of_work_comes_first(stage:
 
     found = stage.read(lambda tx: tx.earliest([idle, target, unknown]))
 
-    assert sorted(found) == [
-        Earliest(target, NOON + MINUTE, NOON + 3 * MINUTE, NOON + 5 * MINUTE),
+    assert found == [
         Earliest(idle, NOON + HOUR, None, None),
+        Earliest(target, NOON + MINUTE, NOON + 3 * MINUTE, NOON + 5 * MINUTE),
         Earliest(unknown, None, None, None),
     ]
 

@@ -81,7 +81,7 @@ def test_of_two_transactions_that_wait_for_each_other_both_succeed(postgresql: S
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(add, (one, other), (other, one)))
 
-    assert len(tries) == 3
+    assert len(tries) >= 3
     assert [postgresql.state(ref).running for ref in (one, other)] == [2, 2]
 
 

@@ -28,7 +28,7 @@ _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
 _SHORTEST_WAIT = 1e-6
 _NAP = 200
-"""Microseconds."""
+"""Microseconds that everybody else on the loop waits at most while an idle worker naps."""
 _SETTLED_WITHIN = 0.2
 """Seconds that an outcome waits for starts at most, before the turn that records it."""
 _OTHERS_HAVE_IT = 50_000
@@ -68,12 +68,11 @@ class Engine:
         self._poked = asyncio.Event()
         self._hands = Hands(gate, clock, self._now, self._poked.set)
         self._targets: dict[str, int] = {}
+        """Their numbers by name; first the one that has not started anything for the longest time."""
         self._counts_threads = False
         """Whether some target here has room for a limited number of runs."""
         self._batch = self.settings.smallest_batch
         self._is_full = False
-        self._starts = 0
-        """How many turns have started something."""
         self._recall_wanted = False
         self._stopping = False
         self._leased_until: int | None = None
@@ -221,7 +220,7 @@ class Engine:
             reports=reports,
             held=self._hands.tokens() if compare else None,
             in_hand=in_hand,
-            rooms={self._targets[name]: _least(free, room) for name, room in _rotated(rooms, self._starts)},
+            rooms={self._targets[name]: _least(free, room) for name, room in rooms.items()},
             batch=self._batch,
             careful=careful,
             progress=self._hands.progress() if compare else [],
@@ -266,11 +265,11 @@ class Engine:
                 # Somebody else has it in hand: do not ask again and again.
                 self._next_at = turn.now + _OTHERS_HAVE_IT
         self._adapt_batch(steady - began)
+        self._be_fair({launch.target for launch in turn.launches})
         self._hands.recorded(situation.reports)
         counters = self.counters
         counters.turns += 1
         counters.started += len(turn.launches)
-        self._starts += bool(turn.launches)
         counters.settled += len(situation.reports) - len(turn.refused)
         counters.rescued += turn.rescued
         if turn.refused:
@@ -294,6 +293,11 @@ class Engine:
             self._batch = min(self._batch * 2, self.settings.largest_batch)
         elif not self._is_full or seconds > 0.1:
             self._batch = max(self._batch // 2, self.settings.smallest_batch)
+
+    def _be_fair(self, served: set[str]) -> None:
+        """Who has just started something comes last in the next turn, lest a storm of one target takes all the room."""
+        if served and len(self._targets) > 1:
+            self._targets = dict(sorted(self._targets.items(), key=lambda target: target[0] in served))
 
     def _be_fenced(self) -> None:
         """Others have taken over: everything in hand is theirs."""
@@ -319,11 +323,11 @@ class Engine:
         waits = [self.settings.look - (steady - self._looked_at) * MICROSECONDS]
         if self._next_at is not None:
             due_in = self._next_at - self._now()
-            naps = 0 if len(self._hands) else self.settings.naps
-            if due_in < naps:
+            nap_within = 0 if len(self._hands) else self.settings.nap_within
+            if due_in < nap_within:
                 await self._nap(due_in)
                 return
-            waits += [due_in - naps, self.settings.clock_check]
+            waits += [due_in - nap_within, self.settings.clock_check]
         if len(self._hands):
             waits.append(self.settings.heartbeat - (steady - self._compared_at) * MICROSECONDS)
         deadline = self._hands.next_deadline()
@@ -395,13 +399,6 @@ class Engine:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="foliot-write")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.database.write, act)
-
-
-def _rotated(rooms: dict[str, int | None], starts: int) -> list[tuple[str, int | None]]:
-    """After every start another target is the first, lest a storm of one takes all the room from the others."""
-    items = list(rooms.items())
-    first = starts % max(1, len(items))
-    return items[first:] + items[:first]
 
 
 def _least(free: int, room: int | None) -> int:

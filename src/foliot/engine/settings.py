@@ -14,7 +14,7 @@ class EngineSettings:
     """The longest time without a look at the database."""
     clock_check: int = 1 * MICROSECONDS
     """The longest time without a look at the wall clock."""
-    naps: int = 2500
+    nap_within: int = 2500
     """For so long before something is due an idle worker naps: the event loop wakes it a millisecond or two late."""
     max_running: int = 4000
     threads: int = 64

@@ -22,7 +22,6 @@ _KEEP = UpdateMany("cursors", "running held remaining marks last_result last_fai
 class Cursors(Part):
     def earliest(self, targets: Sequence[int]) -> list[Earliest]:
         """For each target, in this order, when its first schedule, waiting run and backfill want to be looked at."""
-        # One sign for each target, not a list: PostgreSQL would plan this anew for every list.
         signs = ", ".join(["(CAST(? AS bigint))"] * len(targets))
         text = (
             f"WITH t(value) AS (VALUES {signs}) SELECT t.value,"

@@ -39,9 +39,11 @@ _SQLITE_REMEDIES = {
 }
 _NO_HANDLES = (errno.EMFILE, errno.ENFILE)
 _REFS_IN_A_BLOCK = 1000
-_PLANS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
-"""Every statement of the engine has its index. Left to choose, the server plans anew for each list of keys, and by what
-a table was like when it was last counted: whole scans of a ledger that was empty a minute ago."""
+_LIMITS = "-c statement_timeout=30000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000 -c jit=off"
+PLANS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
+"""For those who write: every statement of theirs has its index. Left to choose, the server plans anew for each list of
+keys, and by what a table was like when it was last counted: whole scans of a ledger that was empty a minute ago. Those
+who only read ask for lists by many filters, which the server plans best."""
 _MIGRATION_LOCK = 0x666F6C696F74
 
 
@@ -147,24 +149,8 @@ class PostgresqlDatabase:
     def __init__(self, url: URL, clock: Clock | None) -> None:
         self.url = url.set(drivername="postgresql+psycopg")
         self.clock = clock
-        self.engine: Engine = create_engine(
-            self.url,
-            pool_size=4,
-            max_overflow=8,
-            pool_timeout=10,
-            pool_pre_ping=False,
-            pool_recycle=1800,
-            connect_args={
-                "connect_timeout": 5,
-                "options": "-c statement_timeout=30000 -c lock_timeout=10000 "
-                "-c idle_in_transaction_session_timeout=60000 " + _PLANS,
-                "keepalives_idle": 10,
-                "keepalives_interval": 5,
-                "keepalives_count": 3,
-                "tcp_user_timeout": 15000,
-                "application_name": "foliot",
-            },
-        )
+        self.engine = self._pool(f"{_LIMITS} {PLANS}")
+        self._readers = self._pool(_LIMITS)
         self._driver = self.engine.dialect.loaded_dbapi
         self._name = f"{url.host or 'local socket'}/{url.database}"
         self._is_current = False
@@ -172,12 +158,31 @@ class PostgresqlDatabase:
         self._allotting = threading.Lock()
         self._refs = iter(range(0))
 
+    def _pool(self, options: str) -> Engine:
+        return create_engine(
+            self.url,
+            pool_size=2,
+            max_overflow=4,
+            pool_timeout=10,
+            pool_pre_ping=False,
+            pool_recycle=1800,
+            connect_args={
+                "connect_timeout": 5,
+                "options": options,
+                "keepalives_idle": 10,
+                "keepalives_interval": 5,
+                "keepalives_count": 3,
+                "tcp_user_timeout": 15000,
+                "application_name": "foliot",
+            },
+        )
+
     def write(self, act: Act[T]) -> T:
         """Run the function in a transaction; all that it wrote is durable when this returns."""
         return self._again_on_contention(lambda: self._write_once(act))
 
     def _write_once(self, act: Act[T]) -> T:
-        with self._connect() as cx, cx.begin():
+        with self._connect(self.engine) as cx, cx.begin():
             return act(self._transaction(cx))
 
     def read(self, act: Act[T]) -> T:
@@ -185,7 +190,7 @@ class PostgresqlDatabase:
         return self._again_on_contention(lambda: self._read_once(act))
 
     def _read_once(self, act: Act[T]) -> T:
-        with self._connect() as cx:
+        with self._connect(self._readers) as cx:
             reading = cx.begin()
             try:
                 return act(self._transaction(cx))
@@ -210,22 +215,22 @@ class PostgresqlDatabase:
                     raise Unavailable(
                         f"the database {self._name} was too contended: try again"
                     ) from contention.__cause__
-            except _ReadOnly:
-                # A session may stay read-only for as long as it lives: the next try has a new one.
-                self.engine.dispose()
+            except _SessionLost:
+                self.close()
                 raise
         raise AssertionError("not reached")
 
     def close(self) -> None:
         self.engine.dispose()
+        self._readers.dispose()
 
-    def _connect(self) -> Connection:
+    def _connect(self, pool: Engine) -> Connection:
         if not self._is_current:
             with self._starting:
                 if not self._is_current:
                     self._migrate()
                     self._is_current = True
-        return self.engine.connect()
+        return pool.connect()
 
     def _migrate(self) -> None:
         with self.engine.connect() as cx, cx.begin():
@@ -273,8 +278,8 @@ class _Contention(Exception):
     """Somebody else was in the way: run it again."""
 
 
-class _ReadOnly(Unavailable):
-    """The server, or this session of it, takes no writes."""
+class _SessionLost(Unavailable):
+    """A session was cut off, and others with it, or takes no writes for as long as it lives: new ones are needed."""
 
 
 @contextmanager
@@ -290,12 +295,12 @@ def _translated(name: str, driver: Any) -> Iterator[None]:
         if state in _RETRIED_STATES:
             raise _Contention from error
         if state == _READ_ONLY_STATE:
-            raise _ReadOnly(
+            raise _SessionLost(
                 f"the database {name} takes no writes now: {_with_remedy(said)}: name its primary, or free its disk"
             ) from error
         is_cut_off = isinstance(error, DBAPIError) and error.connection_invalidated
         if isinstance(said, driver.OperationalError) or is_cut_off:
-            raise Unavailable(f"the database {name} cannot be used now: {_with_remedy(said)}") from error
+            raise _SessionLost(f"the database {name} cannot be used now: {_with_remedy(said)}") from error
         if getattr(said, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             raise Invalid(f"{name} is no SQLite database: name another file") from error
         raise
