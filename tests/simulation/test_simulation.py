@@ -14,7 +14,7 @@ from tests.simulation.day import simulate
 
 SAMPLE = ((1, 2, 3), (4, 5, 6), (7, 8, 9), (10, 11, 25))
 """By case, so that they are spread over processes; the last one is a day without faults."""
-EACH_CASE = ("rescued", "engine: fenced", "slots", "settled", "unknown to the client")
+EACH_CASE = ("rescued", "engine: fenced", "slots", "settled")
 
 
 @pytest.mark.parametrize("seeds", SAMPLE, ids=str)
