@@ -145,7 +145,7 @@ class World:
                 self.story.trouble(weather.LOST_HINT, self.conductor.time, LOOK, worker.name)
             else:
                 worker.engine.poke(recall=what == "recall")
-                self.punctuality.watches[worker.name].hear(self.conductor.time)
+                self.punctuality.hear(worker.name, self.conductor.time)
 
     def is_gate_away(self, whom: str, launch: Launch) -> bool:
         if not self.weather.gate_away_share or self.chance.random() >= self.weather.gate_away_share:

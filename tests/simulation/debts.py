@@ -61,6 +61,7 @@ class Debts:
     def note(self, caller: "Suspect", changes: Iterable[Change], before: Mapping[tuple[str, int], Row | None]) -> None:
         """What was just written, for what comes after."""
         now = self._judge.steady()
+        written = self._judge.punctuality.moment(now)
         for change in changes:
             row, old = change.row, before[change.table, change.row["ref"]]
             ref = row["ref"]
@@ -68,13 +69,13 @@ class Debts:
                 if _differ(old, row, _RULES) or (old is not None and old["remaining"] == 0 != row["remaining"]):
                     self._opened[ref] = now
                 if _differ(old, row, _WAKING):
-                    self._waking[ref] = now
+                    self._waking[ref] = written
             elif change.table == "workers":
                 if _differ(old, row, ("lease_until",)):
-                    self._leased[ref] = now
+                    self._leased[ref] = written
             elif change.table == "runs" and change.deed != "delete":
                 if _differ(old, row, _READINESS):
-                    self._ready[ref] = now
+                    self._ready[ref] = written
                 self._note_lease(caller, now, old, row)
 
     def _note_lease(self, caller: "Suspect", now: float, old: Row | None, row: Row) -> None:

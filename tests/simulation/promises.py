@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from foliot.domain.instants import moment_of
 from foliot.domain.policies import read_policies
 from foliot.domain.runs import FINAL, Reason
 from foliot.services.views import Backfill, Run, Schedule
@@ -52,12 +53,13 @@ def _is_schedule_done(judge: "Judge", verb: str, row: Row, told: Schedule) -> bo
     cursor = judge.shadow.cursors[row["ref"]]
     if (row["version"], cursor["version"]) != (told.token, told.token) or row["deleted_at"] is not None:
         return False
-    is_paused = cursor["pause_from"] is not None and (cursor["pause_to"] is None or cursor["pause_to"] > judge.now())
+    since, until = cursor["pause_from"], cursor["pause_to"]
     match verb:
         case "create" | "patch":
             is_told = (row["spec"], read_policies(row["policies"])) == (told.canonical, told.policies)
             return is_told and judge.shadow.targets[row["target"]] == told.target
         case "pause":
-            return is_paused
+            # It may be over already, when the answer took that long.
+            return since is not None and (until and moment_of(until)) == told.paused_until
         case _:
-            return verb == "resume" and not is_paused
+            return verb == "resume" and (since is None or (until is not None and until <= judge.now()))

@@ -56,7 +56,7 @@ class Watch:
         """Until then it may not know the database's clock: it has just come, or a clock was set."""
         self._looked: list[float] = []
         self._concluded: list[float] = []
-        self._told: list[float] = []
+        self.told: list[float] = []
 
     def suffer(self, kind: str, began: float, ended: float) -> None:
         if kind in _ENDS:
@@ -75,13 +75,9 @@ class Watch:
         self._looked.append(looked)
         self._concluded.append(concluded)
 
-    def hear(self, now: float) -> None:
-        """It was told that something was written: it looks as soon as it can."""
-        self._told.append(now)
-
     def _knows_from(self, written: float) -> float:
-        look, hint = bisect_right(self._looked, written), bisect_left(self._told, written)
-        return min((*self._concluded[look : look + 1], *self._told[hint : hint + 1]), default=_FOREVER)
+        look, hint = bisect_right(self._looked, written), bisect_left(self.told, written)
+        return min((*self._concluded[look : look + 1], *self.told[hint : hint + 1]), default=_FOREVER)
 
     def idle_span(self, owed: Owed, until: float, is_sync: bool) -> Span | None:
         """The first time within which it would have done it, had it done what it is for."""
@@ -112,8 +108,19 @@ class Punctuality:
 
     def __init__(self) -> None:
         self.watches: dict[str, Watch] = {}
+        self._last, self._same = 0.0, 0
         self._for_all: list[tuple[str, float, float]] = []
         """Troubles of everybody, also of those who come while they last."""
+
+    def moment(self, now: float) -> float:
+        """Now, and after all that was said to be now before: much happens within one instant of virtual time."""
+        self._same = self._same + 1 if now == self._last else 0
+        self._last = now
+        return now + self._same * 1e-7
+
+    def hear(self, name: str, now: float) -> None:
+        """A worker was told that something was written: it looks as soon as it can."""
+        self.watches[name].told.append(self.moment(now))
 
     def begin(self, name: str, now: float, most: int, threads: int) -> None:
         watch = self.watches[name] = Watch(name, now, most, threads)

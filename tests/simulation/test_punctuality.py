@@ -92,5 +92,14 @@ def test_what_is_due_is_so_since_the_clock_last_came_to_it() -> None:
 
 def test_who_was_told_has_no_need_to_look() -> None:
     workers = two_workers()
-    workers.watches["b"].hear(50.0)
+    workers.hear("b", 50.0)
     assert str(workers.idler(Owed(100.0, 50.0), 101.0 + PROMPT)).startswith("b ")
+
+
+def test_who_was_told_of_something_else_in_the_same_instant_knows_nothing_of_what_was_written_after_it() -> None:
+    workers = two_workers()
+    workers.hear("b", 50.0)
+    written = workers.moment(50.0)
+    assert workers.idler(Owed(100.0, written), 101.0 + PROMPT) is None
+    workers.hear("b", 50.0)
+    assert str(workers.idler(Owed(100.0, written), 101.0 + PROMPT)).startswith("b ")
