@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foliot.books.configurations import canonical_text
 from foliot.domain.cron import read_every
@@ -13,6 +13,9 @@ from foliot.domain.policies import Policies, policies_of, span_of
 from foliot.domain.schedule import json_text, labels_of, target_of
 from foliot.domain.slots import JitterMode
 from foliot.domain.spec import Interval, Spec
+
+if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
 
 SPEC_OPTIONS = (
     "cron",
@@ -27,6 +30,9 @@ SPEC_OPTIONS = (
     "jitter_mode",
     "manual",
 )
+_PLAIN = (str, int, float, bool, timedelta)
+_Option = tuple[str, type, Any]
+"""Its name, the type of its value, and the value: 1 and True are not the same to who reads them."""
 POLICY_OPTIONS = (
     "overlap",
     "buffer",
@@ -59,15 +65,31 @@ def stored_of(name: str, options: Mapping[str, Any]) -> Stored:
     """The configuration that these options describe, with the defaults for the rest."""
     _check_options(options)
     given = {key: value for key, value in options.items() if value is not None}
-    policies = policies_of(**{key: given[key] for key in POLICY_OPTIONS if key in given})
     return Stored(
         target=_target(given.get("target", name)),
-        spec=_spec_text(spec_of(given)),
-        policies=policies.as_text(),
+        spec=_text_of(_read_spec, given, ("spec", *SPEC_OPTIONS)),
+        policies=_text_of(_read_policies, given, POLICY_OPTIONS),
         input=json_text("input", given.get("input")),
         labels=json.dumps(labels_of(given.get("labels")), separators=(",", ":")),
         memo=json_text("memo", given.get("memo")),
     )
+
+
+@lru_cache(maxsize=4096)
+def _read_spec(*options: _Option) -> str:
+    return _spec_text(spec_of({name: value for name, _, value in options}))
+
+
+@lru_cache(maxsize=1024)
+def _read_policies(*options: _Option) -> str:
+    return policies_of(**{name: value for name, _, value in options}).as_text()
+
+
+def _text_of(read: "_lru_cache_wrapper[str]", given: Mapping[str, Any], names: Sequence[str]) -> str:
+    """How these options are stored. Many schedules are described in the same plain words, which are read once."""
+    options = [(name, type(given[name]), given[name]) for name in names if name in given]
+    is_plain = all(kind in _PLAIN for _, kind, _ in options)
+    return read(*options) if is_plain else read.__wrapped__(*options)
 
 
 def patched(stored: Stored, policies: Policies, changes: Mapping[str, Any]) -> Stored:
