@@ -156,8 +156,21 @@ def _by_window(
     for place, run in enumerate(left):
         # What came late for a window that it missed is no more than late; what was done in vain is done again.
         since = max(run.key.nominal_at / SECOND, run.started - _AT_MOST)
-        if place not in late and not faults.cover(since, run.started):
+        is_explained = faults.cover(since, run.started) or _is_crowded_out(run, whole, met, windows, faults)
+        if place not in late and not is_explained:
             yield f"extra: {run} began in no window that was free"
+
+
+def _is_crowded_out(
+    run: Execution, whole: Sequence[Execution], met: dict[int, int], windows: Sequence[Window], faults: Faults
+) -> bool:
+    """Whether what a fault had delivered once more took the window of this run before it came."""
+    opens = run.key.nominal_at / SECOND
+    for place, taker in met.items():
+        label = whole[taker].key.nominal_at / SECOND
+        if windows[place].opens == opens and label < opens:
+            return faults.cover(label, whole[taker].started)
+    return False
 
 
 def _any_within(moments: Sequence[float], window: Window) -> bool:

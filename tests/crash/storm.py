@@ -35,8 +35,8 @@ _PACE = {"sqlite": (0.2, 0.45), "postgresql": (0.08, 0.28)}
 """Seconds from one blow to the next: what is killed has had time to work."""
 _ROUND, _CALM = 20.0, 12.0
 """Seconds: a long storm holds its breath now and then, so that it is seen how things go without it."""
-_JUDGED = 0.25
-"""The least share of windows to be judged: mostly it is a third, for there is the calm."""
+_JUDGED = 0.2
+"""The least share of windows to be judged: mostly it is a quarter, for there is the calm."""
 _LINE_EVERY = 10.0
 _STALLED = 0.5
 

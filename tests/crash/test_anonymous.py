@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.crash.anonymous import FAR, Faults, Window, faults_of, match
+from tests.crash.anonymous import FAR, Faults, Window, faults_of, judge, match
 from tests.crash.checker import check
 from tests.crash.evidence import Evidence, Execution, Key
 from tests.crash.ledger import SECOND, Cursor, Ledger, Row
@@ -111,6 +111,16 @@ def test_a_fault_explains_a_window_that_was_missed() -> None:
     report = report_on(a_story(late, first + 0.05))
     assert report.problems == []
     assert (report.figures["met"], report.figures["judged"]) == (19, 18)
+
+
+def test_what_is_delivered_once_more_may_take_the_window_of_the_slot_after_it() -> None:
+    again = an_execution(1010, 1012.02, token=2)
+    story = a_story(sorted([*on_time(), again], key=lambda run: run.started))
+    kill = [Disturbance("kill", 7, 1010.16)]
+    of_another_worker = [an_execution(1010, 1010.3)]
+    for disturbances, extra in ((kill, 0), ([], 1)):
+        faults = faults_of(disturbances, of_another_worker)
+        assert judge(PLAN, story.ledger, story.evidence, faults, story.end).figures["extra"] == extra
 
 
 def test_a_start_that_was_cut_off_leaves_its_window_open_to_doubt() -> None:
