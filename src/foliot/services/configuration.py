@@ -30,9 +30,6 @@ SPEC_OPTIONS = (
     "jitter_mode",
     "manual",
 )
-_PLAIN = (str, int, float, bool, timedelta)
-_Option = tuple[str, type, Any]
-"""Its name, the type of its value, and the value: 1 and True are not the same to who reads them."""
 POLICY_OPTIONS = (
     "overlap",
     "buffer",
@@ -48,6 +45,9 @@ POLICY_OPTIONS = (
 )
 OTHER_OPTIONS = ("target", "spec", "input", "labels", "memo")
 _STORED_AS = {"catchup_window": "window", "catchup_cap": "cap"}
+_PLAIN = (str, int, float, bool, timedelta)
+_Option = tuple[str, type, Any]
+"""Its name, the type of its value, and the value: 1 and True are not the same to who reads them."""
 
 
 class Stored(NamedTuple):

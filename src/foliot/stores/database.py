@@ -215,8 +215,10 @@ class PostgresqlDatabase:
                     raise Unavailable(
                         f"the database {self._name} was too contended: try again"
                     ) from contention.__cause__
-            except _SessionLost:
-                self.close()
+            except Unavailable as refusal:
+                if not isinstance(refusal.__cause__, PoolTimeout):
+                    # When one session was cut off others were, and one may be read-only for as long as it lives.
+                    self.close()
                 raise
         raise AssertionError("not reached")
 
@@ -278,10 +280,6 @@ class _Contention(Exception):
     """Somebody else was in the way: run it again."""
 
 
-class _SessionLost(Unavailable):
-    """A session was cut off, and others with it, or takes no writes for as long as it lives: new ones are needed."""
-
-
 @contextmanager
 def _translated(name: str, driver: Any) -> Iterator[None]:
     """Errors of the driver, whether SQLAlchemy has wrapped them or not, as what they mean to the caller."""
@@ -295,12 +293,12 @@ def _translated(name: str, driver: Any) -> Iterator[None]:
         if state in _RETRIED_STATES:
             raise _Contention from error
         if state == _READ_ONLY_STATE:
-            raise _SessionLost(
+            raise Unavailable(
                 f"the database {name} takes no writes now: {_with_remedy(said)}: name its primary, or free its disk"
             ) from error
         is_cut_off = isinstance(error, DBAPIError) and error.connection_invalidated
         if isinstance(said, driver.OperationalError) or is_cut_off:
-            raise _SessionLost(f"the database {name} cannot be used now: {_with_remedy(said)}") from error
+            raise Unavailable(f"the database {name} cannot be used now: {_with_remedy(said)}") from error
         if getattr(said, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             raise Invalid(f"{name} is no SQLite database: name another file") from error
         raise
