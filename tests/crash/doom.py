@@ -51,6 +51,11 @@ def _only_before(did: Did, call: str, later: str) -> bool:
     return call in did and (later not in did or _in_order(did, call, later))
 
 
+def _takes_up(did: Did) -> bool:
+    """Whether what was ready was started; or judged or put aside, and perhaps none of it started."""
+    return "start" in did or _in_order(did, "ready", "keep") or _in_order(did, "ready", "park")
+
+
 def _verb(name: str) -> Callable[[Did], bool]:
     return lambda did: did[:1] == [f"verb {name}"] and bool(writes(did))
 
@@ -72,7 +77,7 @@ COMMITS: dict[str, Callable[[Did], bool]] = {
     "settle with care": lambda did: "standing" in did,
     "heartbeat": lambda did: _in_order(did, "renew", "leased") and did[0] == "renew",
     "let go": lambda did: "renew.nothing" in did and did[0] != "leased_runs",
-    "take up": lambda did: "start" in did,
+    "take up": _takes_up,
     "rescue": lambda did: _in_order(did, "expired", "lose"),
     "hand back": lambda did: _in_order(did, "renew", "lose") and _only_before(did, "lose", "expired"),
     "leave": lambda did: did[:1] == ["leased_runs"] and bool({"lose", "stop"} & set(did)),

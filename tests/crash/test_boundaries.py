@@ -63,6 +63,14 @@ def test_what_counts_as_reading_exists() -> None:
     assert set(dir(Transaction)) >= READS
 
 
+def test_judging_what_is_ready_has_a_name_though_nothing_of_it_starts() -> None:
+    judged = ["next_expiry", "earliest", "ready", "states_free", "end", "keep"]
+    put_aside = ["next_expiry", "earliest", "ready", "states_free", "park"]
+    assert COMMITS["take up"](judged)
+    assert COMMITS["take up"](put_aside)
+    assert not COMMITS["take up"](["next_expiry", "earliest", "ready", "due", "start_new", "advance"])
+
+
 def test_no_transaction_writes_that_no_boundary_names(
     new_database_url: Callable[[], str], nursery: Nursery, tmp_path: Path
 ) -> None:
