@@ -12,6 +12,9 @@ INSTALL_WITH_UV = $(UV) pip install --quiet --python $(BIN)/python
 INSTALL_WITH_PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export UV_SYSTEM_CERTS ?= true
 
+# Many tests wait for processes most of the time: one more than there are cores.
+BESIDE = $(shell $(BIN)/python -c "import os; print((os.cpu_count() or 1) + 1)")
+
 FUZZ_SECONDS ?= 120
 SEEDS ?= 1000
 KILLS ?= 1000
@@ -38,7 +41,8 @@ serve: $(READY) ## Run the example's schedules on SQLite, or yours: make serve A
 	PYTHONPATH=examples $(BIN)/foliot serve $(APP)
 
 test: $(READY) ## Run the tests (a few minutes)
-	$(BIN)/pytest -n auto --dist loadgroup -m "not slow" --cov --cov-report=term
+	$(BIN)/pytest -n auto -m "not slow" --cov --cov-report=term tests/domain
+	$(BIN)/pytest -n $(BESIDE) --dist loadgroup -m "not slow" --ignore=tests/domain
 
 test-all: $(READY) ## Run all tests: every zone and clock change, long fuzzing
 	$(BIN)/pytest -n auto --dist loadgroup --hypothesis-profile=thorough --timeout=3600

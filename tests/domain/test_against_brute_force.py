@@ -63,7 +63,7 @@ def test_specs_around_a_clock_change_name_what_the_written_rule_names(zone: str,
 def test_specs_with_seconds_around_a_clock_change_name_what_the_written_rule_names(zone: str, seed: int) -> None:
     changes = [change for change in load_zone(zone).starts if change > 3 * DAY]
     random = Random(seed)
-    check_around(zone, random.choice(changes), random, specs=2, seconds=True)
+    check_around(zone, random.choice(changes), random, specs=1, seconds=True)
 
 
 @given(st.sampled_from(sorted(zone_names())), st.integers(3 * DAY, 7_257_000_000), st.integers(0, 2**32))

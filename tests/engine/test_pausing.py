@@ -265,9 +265,9 @@ def test_more_slots_than_are_judged_at_once_that_waited_for_a_pause_are_all_judg
         world.restart()
         world.app.schedules.pause("job")
         world.advance(minutes=11)
-        waited = [run.id for run in world.runs("job", status="pending") if run.hold == "paused"]
+        waited = {run.id for run in world.runs("job", status="pending") if run.hold == "paused"}
         assert len(waited) > 100
         world.app.schedules.resume("job")
         world.advance(seconds=1)
-        assert {world.app.runs.get(run).reason for run in waited} == {reason}
-        assert {world.app.runs.get(run).hold for run in waited} == {None}
+        judged = [run for run in world.runs("job") if run.id in waited]
+        assert {(run.reason, run.hold) for run in judged} == {(reason, None)}
