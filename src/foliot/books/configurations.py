@@ -79,7 +79,7 @@ def canonical_text(spec: Spec) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _labels(text: str) -> Mapping[str, str]:
+def labels_in(text: str) -> Mapping[str, str]:
     labels: Mapping[str, str] = json.loads(text)
     return labels
 
@@ -99,7 +99,7 @@ def scheduled(row: ScheduleRow) -> Scheduled:
         timetable=Timetable(times or _NO_TIMES, row.id),
         policies=policies,
         input=row.input,
-        labels=_labels(row.labels),
+        labels=labels_in(row.labels),
         is_broken=times is None,
     )
 

@@ -1,6 +1,7 @@
 """Instants: whole microseconds since 1970 inside, aware datetimes and RFC 3339 at the edge."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from foliot.domain.errors import Invalid
 
@@ -34,7 +35,9 @@ def _read(text: str, name: str) -> datetime:
         raise Invalid(f"{name} takes a moment such as 2026-11-15T09:00:00Z, got {text[:64]!r}") from None
 
 
+@lru_cache(maxsize=4096)
 def moment_of(instant: int) -> datetime:
+    """Remembered: many slots and rows are of the same instant."""
     return _EPOCH + timedelta(microseconds=instant)
 
 

@@ -70,7 +70,7 @@ def stored_of(name: str, options: Mapping[str, Any]) -> Stored:
         spec=_text_of(_read_spec, given, ("spec", *SPEC_OPTIONS)),
         policies=_text_of(_read_policies, given, POLICY_OPTIONS),
         input=json_text("input", given.get("input")),
-        labels=json.dumps(labels_of(given.get("labels")), separators=(",", ":")),
+        labels=_labels_text(given.get("labels")),
         memo=json_text("memo", given.get("memo")),
     )
 
@@ -113,9 +113,7 @@ def patched(stored: Stored, policies: Policies, changes: Mapping[str, Any]) -> S
         spec=spec,
         policies=policies.as_text(),
         input=json_text("input", changes["input"]) if "input" in changes else stored.input,
-        labels=json.dumps(labels_of(changes["labels"]), separators=(",", ":"))
-        if "labels" in changes
-        else stored.labels,
+        labels=_labels_text(changes["labels"]) if "labels" in changes else stored.labels,
         memo=json_text("memo", changes["memo"]) if "memo" in changes else stored.memo,
     )
 
@@ -162,6 +160,10 @@ def _check_options(options: Mapping[str, Any]) -> None:
     known = (*OTHER_OPTIONS, *SPEC_OPTIONS, *POLICY_OPTIONS)
     if unknown := [key for key in options if key not in known]:
         raise Invalid(f"a schedule takes {', '.join(known)}, got {', '.join(unknown)}")
+
+
+def _labels_text(labels: Mapping[str, str] | None) -> str:
+    return json.dumps(labels_of(labels), separators=(",", ":")) if labels is not None else "{}"
 
 
 def _target(text: str) -> str:

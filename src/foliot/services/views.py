@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from foliot.books.configurations import compiled
+from foliot.books.configurations import compiled, labels_in
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.instants import moment_of
 from foliot.domain.policies import Policies, read_policies
@@ -133,7 +133,7 @@ def schedule_view(row: ScheduleRow, state: State, now: int, running: int) -> Sch
         canonical=row.spec,
         policies=read_policies(row.policies),
         input=_parsed(row.input),
-        labels=json.loads(row.labels),
+        labels=dict(labels_in(row.labels)),
         memo=_parsed(row.memo),
         token=row.version,
         standing=standing,

@@ -5,6 +5,7 @@ Statements are written once, with `?` for a value, and rows travel in batches: S
 have the driver adapt every element.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -80,6 +81,12 @@ class Dialect(Protocol):
     def list_of(self, numbers: Iterable[int]) -> str:
         """The numbers as one value."""
 
+    def any_text_of(self, column: str) -> str:
+        """A condition with one value: the column is among those of `list_of_texts`."""
+
+    def list_of_texts(self, texts: Iterable[str]) -> str:
+        """The texts as one value."""
+
     def label_is(self, name: str, value: str) -> str:
         """A condition on schedules: the label named by one parameter says what the other does."""
 
@@ -107,6 +114,12 @@ class SqliteDialect:
 
     def list_of(self, numbers: Iterable[int]) -> str:
         return f"[{','.join(map(str, numbers))}]"
+
+    def any_text_of(self, column: str) -> str:
+        return self.any_of(column)
+
+    def list_of_texts(self, texts: Iterable[str]) -> str:
+        return json.dumps(list(texts))
 
     def label_is(self, name: str, value: str) -> str:
         return f"json_extract(labels, '$.\"' || :{name} || '\"') = :{value}"
@@ -143,12 +156,19 @@ class PostgresqlDialect:
     def list_of(self, numbers: Iterable[int]) -> str:
         return f"{{{','.join(map(str, numbers))}}}"
 
+    def any_text_of(self, column: str) -> str:
+        return f"{column} = ANY(?::text[])"
+
+    def list_of_texts(self, texts: Iterable[str]) -> str:
+        return text_array(texts)
+
     def label_is(self, name: str, value: str) -> str:
         return f"CAST(labels AS json) ->> CAST(:{name} AS text) = :{value}"
 
     def new_keys(self, cursor: DBAPICursor, table: str, count: int) -> Sequence[int]:
-        text = "SELECT nextval(pg_get_serial_sequence(%s, 'ref')) FROM generate_series(1, %s)"
-        cursor.execute(text, (table, count))
+        cursor.execute("SELECT pg_get_serial_sequence(%s, 'ref')", (table,))
+        (name,) = cursor.fetchall()[0]
+        cursor.execute("SELECT nextval(%s::regclass) FROM generate_series(1, %s)", (name, count))
         return [int(row[0]) for row in cursor.fetchall()]
 
     def notify(self, cursor: DBAPICursor, what: str) -> None:

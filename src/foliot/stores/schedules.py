@@ -19,8 +19,7 @@ _COLUMNS = [
 ]
 _STATE = [_cursors.c[name] for name in State._fields]
 _COLD = ", ".join("t.name" if name == "target_name" else f"s.{name}" for name in ScheduleRow._fields)
-
-_IDS_AT_ONCE = 10_000
+_ALL_COLD = f"SELECT {_COLD} FROM schedules s JOIN targets t ON t.ref = s.target"
 
 _INSERT = InsertMany(
     "schedules",
@@ -54,9 +53,7 @@ class Schedules(Part):
 
     def configurations(self, refs: Iterable[int]) -> list[ScheduleRow]:
         """The cold halves of these schedules."""
-        text = (
-            f"SELECT {_COLD} FROM schedules s JOIN targets t ON t.ref = s.target WHERE {self.dialect.any_of('s.ref')}"
-        )
+        text = f"{_ALL_COLD} WHERE {self.dialect.any_of('s.ref')}"
         return [ScheduleRow(*row) for row in self._all(text, self.dialect.list_of(refs))]
 
     def schedule(self, schedule_id: str) -> ScheduleRow | None:
@@ -65,10 +62,8 @@ class Schedules(Part):
 
     def schedules(self, ids: Sequence[str]) -> list[ScheduleRow]:
         """Those of these ids that there are, deleted ones included."""
-        found: list[ScheduleRow] = []
-        for start in range(0, len(ids), _IDS_AT_ONCE):
-            found += self._rows(_select().where(_schedules.c.id.in_(ids[start : start + _IDS_AT_ONCE])))
-        return found
+        text = f"{_ALL_COLD} WHERE {self.dialect.any_text_of('s.id')}"
+        return [ScheduleRow(*row) for row in self._all(text, self.dialect.list_of_texts(ids))]
 
     def list_schedules(self, wanted: ScheduleFilter) -> list[tuple[ScheduleRow, State]]:
         """Schedules with their state, by id."""
