@@ -6,6 +6,7 @@ changes. Special days (`L`, `15W`, `5#2`) become day ranges with weekdays, so no
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -99,15 +100,18 @@ class Reading(NamedTuple):
         clock = (self.second.values, self.minute.values, self.hour.values)
         return [WallTimes(*clock, days, gap, fold) for days in self.days()]
 
-    def days(self) -> list[Days]:
-        bounds = Days(month=self.month.values, year=self.year.values)
-        by_date = days_of_field(self.day_of_month)
-        by_weekday = days_of_field(self.day_of_week)
-        if self.either_day:
-            alternatives = by_date + by_weekday
-        else:
-            alternatives = [one & other for one, other in product(by_date, by_weekday)]
-        return merged([days & bounds for days in alternatives])
+    def days(self) -> tuple[Days, ...]:
+        return _days(*self[4:])
+
+
+@lru_cache(maxsize=1024)
+def _days(day_of_month: Field, month: Field, year: Field, day_of_week: Field, either_day: bool) -> tuple[Days, ...]:
+    """The sets of days that the fields name. Remembered: most texts differ in their times of day only."""
+    bounds = Days(month=month.values, year=year.values)
+    by_date = days_of_field(day_of_month)
+    by_weekday = days_of_field(day_of_week)
+    alternatives = by_date + by_weekday if either_day else [one & other for one, other in product(by_date, by_weekday)]
+    return tuple(merged([days & bounds for days in alternatives]))
 
 
 def read_calendar(calendar: Calendar, label: str = "calendar", unset: str = "0") -> Reading:

@@ -298,7 +298,7 @@ def _distinct(parts: Iterable[list[WallTimes]]) -> dict[WallTimes, None]:
 
 
 def _in_order(objects: list[Json]) -> list[Json]:
-    return sorted(objects, key=json.dumps)
+    return sorted(objects, key=json.dumps) if len(objects) > 1 else objects
 
 
 def _rfc3339(instant: int) -> str:
