@@ -82,6 +82,7 @@ prove: $(READY) ## All of the proof in its long form, an hour of it; writes docs
 	$(BIN)/python -m tests.proof.report
 
 bench: $(READY) ## Measure, beside peers and a raw yardstick, half an hour; writes the figures into docs/performance.md
+	rm -rf build/bench
 	$(BIN)/python benchmarks/cron_next.py
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.page
@@ -97,4 +98,4 @@ lock: $(READY) ## Lock the dependencies anew, with hashes and without any index 
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o $(LOCK)
 
 clean: ## Remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage* dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage* dist build

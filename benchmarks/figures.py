@@ -11,8 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.proof.findings import present_commit
+
 from benchmarks.reasons import REASONS
 
+UNEXPLAINED = "not explained yet"
 FOLDER = Path(__file__).parents[1] / "build" / "bench"
 
 
@@ -40,6 +43,11 @@ class Figure:
         if not self._is_reached(self.wanted):
             return "MISSED"
         return "goal" if self.goal is not None and self._is_reached(self.goal) else "reached"
+
+    @property
+    def falls_short(self) -> bool:
+        """Of what is wanted, or of its goal."""
+        return self.verdict == "MISSED" or (self.goal is not None and self.verdict != "goal")
 
     def _is_reached(self, line: float) -> bool:
         return self.measured >= line if self.at_least is not None else self.measured <= line
@@ -107,16 +115,17 @@ def table(all_found: Iterable[Findings]) -> str:
                 f"{name:74}{number(figure.measured):>12}{limit(figure):>13}{number(figure.goal):>9}"
                 f"  {figure.verdict:8} {beside(figure)}".rstrip()
             )
-            if figure.verdict == "MISSED":
-                missed.append(f"  {found.kind}, {figure.name}: {reason(found.kind, figure)}")
+            if figure.falls_short:
+                what = "" if figure.verdict == "MISSED" else "(the goal) "
+                missed.append(f"  {found.kind}, {figure.name}: {what}{reason(found.kind, figure)}")
     if missed:
         lines += ["", "Not reached, and why:", *missed]
     return "\n".join(lines)
 
 
 def reason(kind: str, figure: Figure) -> str:
-    """Why a figure is not reached, and what would reach it."""
-    return REASONS.get(f"{kind}, {figure.name}") or REASONS.get(figure.name) or "not explained yet"
+    """Why a figure or its goal is not reached, and what would reach it."""
+    return REASONS.get(f"{kind}, {figure.name}") or REASONS.get(figure.name) or UNEXPLAINED
 
 
 def machine() -> dict[str, str]:
@@ -125,6 +134,7 @@ def machine() -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.machine()}",
         "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "commit": present_commit(),
         "load": ", ".join(f"{load:.1f}" for load in os.getloadavg()) if sys.platform != "win32" else "",
     }
 

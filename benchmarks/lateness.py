@@ -28,13 +28,21 @@ QUICK = Sizes(rounds=1, seconds=1, lone_seconds=3, many=1_000, most=2_000, peer=
 
 
 def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
-    report_each_second(found, urls, sizes, sizes.many, p50=(40, 15), p99=(80, 50))
-    report_each_second(found, urls, sizes, sizes.most, p50=None, p99=(700, 500))
+    peer = alone("peers:apscheduler_punctual", url=next(urls), jobs=sizes.peer, seconds=sizes.seconds)
+    peer["late"] = with_absent(peer["late"], sizes.peer * sizes.seconds)
+    report_each_second(found, urls, sizes, sizes.many, peer, p50=(40, 15), p99=(80, 50))
+    report_each_second(found, urls, sizes, sizes.most, peer, p50=None, p99=(700, 500))
     report_lone(found, urls, sizes)
 
 
 def report_each_second(
-    found: Findings, urls: Urls, sizes: Sizes, size: int, p50: tuple[int, int] | None, p99: tuple[int, int]
+    found: Findings,
+    urls: Urls,
+    sizes: Sizes,
+    size: int,
+    peer: Found,
+    p50: tuple[int, int] | None,
+    p99: tuple[int, int],
 ) -> None:
     """Of the rounds, the one with the median p99; missed are all slots of all rounds that have no success."""
     rounds = []
@@ -43,16 +51,8 @@ def report_each_second(
         rounds.append(seen)
         say(f"{found.kind:10}   {size:,} each second: {said(seen['late'])}, {seen['missed']} missed")
     late = middle(rounds, lambda seen: percentile(seen["late"], 99))["late"]
-    beside: tuple[dict[str, float], ...] = ({}, {}, {})
-    if size == sizes.many:
-        peer = alone("peers:apscheduler_punctual", url=next(urls), jobs=sizes.peer, seconds=sizes.seconds)
-        peer["late"] = with_absent(peer["late"], sizes.peer * sizes.seconds)
-        name = "APScheduler" if sizes.peer == size else f"APScheduler with {sizes.peer:,}"
-        beside = (
-            {name: peer["missed"]},
-            {name: median(peer["late"])},
-            {name: percentile(peer["late"], 99)},
-        )
+    name = "APScheduler" if sizes.peer == size else f"APScheduler with {sizes.peer:,}"
+    beside = ({name: peer["missed"]}, {name: median(peer["late"])}, {name: percentile(peer["late"], 99)})
     what = f"{size:,} each second for {sizes.seconds} s"
     missed = sum(seen["missed"] for seen in rounds)
     fates = [fate for seen in rounds for fate in seen["fates"]]

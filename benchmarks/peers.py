@@ -29,6 +29,7 @@ from pgqueuer.types import QueueExecutionMode
 
 from benchmarks.children import Child, Found, Stage, together
 from benchmarks.databases import one, settle
+from benchmarks.samples import TOO_LATE, resident_mb
 
 PGQUEUER_BATCHES = (100, 500, 1000)
 PROCRASTINATE_CONCURRENCIES = (20, 100)
@@ -201,9 +202,37 @@ def apscheduler_punctual(stage: Stage, url: str, jobs: int, seconds: int) -> Fou
         scheduler.add_listener(note, EVENT_JOB_EXECUTED)
         scheduler.resume()
         begin = max(first.timestamp(), int(time.time()) + 1) + 1
-        await asyncio.sleep(begin + seconds + 1 - time.time())
+        await asyncio.sleep(begin + seconds - time.time())
+        # As long as our own are waited for: until no more of them start.
+        count = -1
+        while len(seen) > count and time.time() < begin + seconds + TOO_LATE:
+            count = len(seen)
+            await asyncio.sleep(1)
         late = [late for due, late in seen if begin <= due < begin + seconds]
         found.update(late=late, missed=jobs * seconds - len(late))
+        scheduler.shutdown(wait=False)
+
+    asyncio.run(work())
+    return found
+
+
+def apscheduler_idle(stage: Stage, url: str, jobs: int, seconds: int) -> Found:
+    """How soon a scheduler is at work on so many jobs of which none is due, what it costs then, and what it holds."""
+    stage.ready()
+    found: Found = {}
+
+    async def work() -> None:
+        later = datetime.now(UTC) + timedelta(days=30)
+        before, found["created"] = await _paused(url, jobs, lambda: {"trigger": "date", "run_date": later})
+        before.shutdown(wait=False)
+        began = time.perf_counter()
+        scheduler, _ = await _paused(url, 0, dict)
+        scheduler.resume()
+        found["start"] = time.perf_counter() - began
+        cpu, wall = time.process_time(), time.perf_counter()
+        await asyncio.sleep(seconds)
+        found["cpu"] = (time.process_time() - cpu) / (time.perf_counter() - wall) * 100
+        found["memory"] = resident_mb()
         scheduler.shutdown(wait=False)
 
     asyncio.run(work())

@@ -1,4 +1,4 @@
-"""Why a figure is not reached, and what would reach it: by the figure's name, or by database and name."""
+"""Why a figure, or its goal, is not reached, and what would reach it: by its name, or by database and name."""
 
 _LONE = "a lone slot on an idle engine: late, p99"
 _TAKE_TURNS = (
@@ -9,12 +9,28 @@ _FOUR_PROCESSES = (
     "two workers and the two server processes that serve them share two cores, so that each waits for the others;"
     " a core for each, or the server on a machine of its own, would reach it"
 )
+_ONE_SECOND = (
+    "all slots of a second are due at its beginning, and the last is as late as it takes to record them all before any"
+    " starts; smaller transactions start the first ones sooner, and all of them later"
+)
+_STALLS = (
+    "this machine stands still for tens of milliseconds now and then, whatever runs on it, and a hundred slots a second"
+    " for ten seconds meet it or do not; cores that are not shared would reach it"
+)
 
 REASONS: dict[str, str] = {
+    "throughput, one process": (
+        "one process has one core: about 30 of the 65 microseconds a slot are Python around the statements, the rest is"
+        " SQLite; what is left to gain is in fewer and wider statements, not in the rules"
+    ),
     "sqlite, share of it on 1,000,000 runs": (
         "the slots of schedules that have a past go to a page of the index each, where without one they fill the last"
         " page together: more to write and to sync (the rate itself is what is wanted of it); an index by time first"
         " would keep them together, and make every list of a schedule's runs slow"
+    ),
+    "postgresql, share of it on 1,000,000 runs": (
+        "the slots of schedules that have a past go to a page of the index each, and each such page is written to the"
+        " server's log whole once after a checkpoint; rarer checkpoints would reach it"
     ),
     f"sqlite, {_LONE}": (
         "a run starts when its row is on disk, and the slowest two of two hundred met a slow sync or a stall of the"
@@ -24,10 +40,20 @@ REASONS: dict[str, str] = {
         "a turn asks the server ten times, one after the other, and each time another process must be given a core;"
         " a turn in fewer questions, by a function on the server, and cores that are not shared would reach it"
     ),
-    "postgresql, creation, specs repeat": _TAKE_TURNS,
-    "postgresql, creation, 30,000 that all differ": _TAKE_TURNS,
+    "creation, specs repeat": _TAKE_TURNS,
+    "creation, 30,000 that all differ": _TAKE_TURNS,
+    "sqlite, 1,000 each second for 10 s: late, p50": _ONE_SECOND,
+    "sqlite, 1,000 each second for 10 s: late, p99": _ONE_SECOND,
+    "sqlite, 10,000 each second for 10 s: late, p99": _ONE_SECOND,
     "postgresql, 1,000 each second for 10 s: late, p50": _FOUR_PROCESSES,
     "postgresql, 1,000 each second for 10 s: late, p99": _FOUR_PROCESSES,
     "postgresql, 10,000 each second for 10 s: missed": _FOUR_PROCESSES,
     "postgresql, 10,000 each second for 10 s: late, p99": _FOUR_PROCESSES,
+    "100,000 slots due at once: share of the ordinary rate": (
+        "what is newly due meanwhile is served in between, a little in every turn, which an ordinary backlog does"
+        " without; to let it wait for the storm would reach it"
+    ),
+    "up to 1,000,000 schedules: p50 later than with 1,000, at most": _STALLS,
+    "up to 1,000,000 schedules: p99 later than with 1,000, at most": _STALLS,
+    "up to 1,000,000 schedules: CPU a due slot, times that with 1,000, at most": _STALLS,
 }

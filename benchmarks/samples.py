@@ -9,6 +9,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+TOO_LATE = 10.0
+"""Seconds: what has not started by then is missed."""
+
 
 def percentile(values: Sequence[float], percent: float) -> float:
     """The smallest value that so many percent do not exceed; not a number when there is none."""

@@ -39,6 +39,8 @@ def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
         say(f"{found.kind:10}   {name}: {rate:,.0f}")
 
     past = with_history(urls, sizes)
+    talkative = next(urls)
+    create(talkative, plain(sizes.slots, target="told", timeout="10m", retry=2, input={"n": 1}, labels={"team": "a"}))
     for turn in range(sizes.rounds):
         note("raw yardstick", raw(next(urls), sizes.slots, workers))
         for name, rate in peers(found.kind, urls, sizes):
@@ -56,7 +58,9 @@ def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
             drop(url)
         if turn == 0:
             note("specs that differ", different(urls, sizes, workers))
+        note("with results and timeouts", rate_of(burn_down(talkative, sizes.slots, workers)))
     drop(past)
+    drop(talkative)
     report(found, sizes, {name: median(seen) for name, seen in rates.items()})
 
 
@@ -147,6 +151,8 @@ def report(found: Findings, sizes: Sizes, rates: dict[str, float]) -> None:
     if "specs that differ" in rates:
         name = f"throughput, {sizes.specs:,} specs that differ"
         found.add(name, rates["specs that differ"], "slots/s", note="one round")
+    note = "each with a timeout, a retry policy, an input, labels, a result to keep, and the last one's result in hand"
+    found.add("throughput, with results and timeouts", rates["with results and timeouts"], "slots/s", note=note)
     found.add("CPU a slot", rates["us CPU a slot"], "us")
     name = f"throughput on a history of {sizes.history:,} runs"
     found.add(name, rates["on a history"], "slots/s", at_least=0.8 * least)

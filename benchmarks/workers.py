@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from benchmarks.children import Found, Stage
-from benchmarks.samples import resident_mb
+from benchmarks.samples import TOO_LATE, resident_mb
 from benchmarks.world import an_app
 from foliot import Context, Foliot
 from foliot.engine.collector import calm_collector
@@ -19,7 +19,6 @@ _WEIGH_EVERY = 0.2
 _QUIET = 1.5
 _NOTHING_AT_ALL = 5.0
 _LONGEST_STORM = 300.0
-_TOO_LATE = 10.0
 _SAME = 5
 
 
@@ -131,7 +130,7 @@ def punctual(stage: Stage, url: str, seconds: int, warm: int) -> Found:
         found["memory"] = resident_mb()
         # Until no more of them start; whatever starts much later than it should is as good as missed.
         count = -1
-        while len(starts.between(first, end)) > count and time.time() < end + _TOO_LATE:
+        while len(starts.between(first, end)) > count and time.time() < end + TOO_LATE:
             count = len(starts.between(first, end))
             await asyncio.sleep(1)
 

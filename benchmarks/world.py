@@ -7,7 +7,7 @@ from itertools import count, islice
 from typing import Any
 
 from benchmarks.databases import change, settle
-from foliot import Foliot, Interval, Spec
+from foliot import Context, Foliot, Interval, Spec
 
 BATCH = 10_000
 MICROSECONDS = 1_000_000
@@ -19,10 +19,16 @@ async def nothing(input: object, ctx: object) -> None:
     """The body of every run: what is measured is everything around it."""
 
 
+async def told(input: object, ctx: Context) -> dict[str, object]:
+    """A body that looks at what it is handed, and has something to tell."""
+    return {"input": input, "key": ctx.idempotency_key, "before": ctx.last_result is not None}
+
+
 def an_app(url: str, body: Callable[..., Awaitable[None]] = nothing) -> Foliot:
     """With the default settings, as all that is measured here."""
     app = Foliot(url, name="bench")
     app.graph("nothing")(body)
+    app.graph("told")(told)
     return app
 
 

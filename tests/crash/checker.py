@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tests.crash.anonymous import faults_of, judge, lags
-from tests.crash.evidence import Execution
+from tests.crash.evidence import Execution, Key
 from tests.crash.ledger import OPEN, SECOND, Row
-from tests.crash.plan import ATTEMPTS, STRICT
+from tests.crash.plan import ATTEMPTS, LEASE, STRICT
 from tests.crash.promises import broken_promises
 from tests.crash.story import Facts, Report, Story
 
@@ -38,6 +38,8 @@ _EARLY = 0.05
 _CLOCKS_DIFFER = 0.2
 """Seconds by which a worker on a busy machine may misjudge what its database's clock says."""
 _ZOMBIE_WITHIN = 10.0
+_FENCED_WITHIN = 2 * LEASE
+"""Seconds after it woke up in which a process must have learned what it lost meanwhile."""
 
 
 def check(story: Story, least: int) -> Report:
@@ -252,8 +254,16 @@ def _figures(facts: Facts) -> dict[str, int]:
     executions = facts.executions
     done = Counter(disturbance.what for disturbance in facts.story.disturbances)
     others = [run for run in executions if run.outcome == "done" and _owner(facts, run) != run.pid]
-    frozen = {disturbance.pid for disturbance in facts.story.disturbances if disturbance.what == "stop"}
+    woken = [disturbance for disturbance in facts.story.disturbances if disturbance.what == "wake"]
     fenced = [note for note in facts.notes if note.what == "fenced"]
+
+    def is_after_a_freeze(pid: int, at: float) -> bool:
+        return any(wake.pid == pid and wake.at <= at <= wake.at + _FENCED_WITHIN for wake in woken)
+
+    def is_taken_away(key: Key) -> bool:
+        # A run that another replaced is taken from a worker that did nothing wrong.
+        return key in facts.row_of and facts.row_of[key].reason != "terminated"
+
     slots = _slots(facts)
     executed = {(run.key.schedule, run.key.nominal_at) for run in executions if run.key.kind == "slot"}
     first = [row for row in facts.rows if row.kind == "slot" and row.attempt == 1]
@@ -271,9 +281,11 @@ def _figures(facts: Facts) -> dict[str, int]:
         "given up": sum(row.reason == "lost" for row in facts.rows),
         "redelivered": len(executions) - len(facts.ran.keys() & {run.key for run in executions}),
         "fenced": sum(len(note.keys) for note in fenced),
-        "fenced after a freeze": sum(len(note.keys) for note in fenced if note.pid in frozen),
+        "fenced after a freeze": sum(
+            is_taken_away(key) for note in fenced if is_after_a_freeze(note.pid, note.at) for key in note.keys
+        ),
         "done in vain": len(others),
-        "done in vain after a freeze": sum(run.pid in frozen for run in others),
+        "done in vain after a freeze": sum(is_after_a_freeze(run.pid, run.ended or 0) for run in others),
     }
 
 

@@ -184,6 +184,23 @@ def test_the_checker_finds(verdict: str, story: Story) -> None:
     assert verdict in verdicts(story)
 
 
+@pytest.mark.parametrize(
+    ("fenced_at", "row", "count"),
+    [
+        (1012.0, FIRST, 1),
+        (1010.0, FIRST, 0),
+        (1100.0, FIRST, 0),
+        (1012.0, FIRST._replace(status="cancelled", reason="terminated"), 0),
+    ],
+    ids=["right after it woke up", "before that", "long after", "because another replaced it"],
+)
+def test_a_fence_counts_as_one_after_a_freeze_only(fenced_at: float, row: Row, count: int) -> None:
+    frozen = [Disturbance("stop", 7, 1008.0), Disturbance("wake", 7, 1011.0)]
+    evidence = evidence_with(notes=[Note("fenced", 7, fenced_at, (FIRST.key,), (1,))])
+    figures = report_on(a_story(without(FIRST, row), evidence=evidence, disturbances=frozen)).figures
+    assert figures["fenced after a freeze"] == count
+
+
 def test_a_second_execution_is_explained_by_a_kill_between_the_two() -> None:
     killed = [Disturbance("kill", 7, 1012.0)]
     rows = without(FIRST, FIRST._replace(worker="crash host:8/2", ended_at=1015 * SECOND))

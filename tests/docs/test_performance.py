@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 from benchmarks import throughput
 from benchmarks.databases import new_databases
-from benchmarks.figures import Figure, Findings, keep, kept, table
-from benchmarks.page import panels, tables, with_figures
+from benchmarks.figures import UNEXPLAINED, Figure, Findings, keep, kept, table
+from benchmarks.page import PAGE, panels, tables, with_figures
 from benchmarks.picture import draw
 
 SMALL = throughput.Sizes(rounds=1, slots=300, history=900, apscheduler=10)
@@ -49,8 +49,16 @@ def test_a_figure_knows_whether_it_is_reached(figure: Figure, verdict: str) -> N
 
 
 def test_a_figure_that_is_not_reached_is_named_with_its_reason() -> None:
-    told = table([some_findings()])
-    assert "Not reached, and why:\n  sqlite, start of the engine: " in told
+    found = Findings("lateness", "postgresql")
+    found.add("a lone slot on an idle engine: late, p99", 6.0, "ms", at_most=5)
+    found.add("throughput, one process", 12_000, "slots/s", at_least=10_000, goal=20_000)
+    told = table([found])
+    assert "Not reached, and why:\n  postgresql, a lone slot on an idle engine: late, p99: a turn asks" in told
+    assert "postgresql, throughput, one process: (the goal) " in told
+
+
+def test_nothing_on_the_page_that_is_not_reached_lacks_its_reason() -> None:
+    assert UNEXPLAINED not in PAGE.read_text()
 
 
 def test_what_was_measured_is_written_into_the_page_and_nothing_else_is_touched(tmp_path: Path) -> None:

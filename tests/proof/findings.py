@@ -29,8 +29,17 @@ def keep(finding: Finding, folder: Path = FOLDER) -> None:
 
 
 def present_commit() -> str:
-    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return asked.stdout.strip() or "an unknown commit"
+    """What is checked out, and whether anything was changed since."""
+    commit = _git("rev-parse", "--short", "HEAD") or "an unknown commit"
+    return (
+        f"{commit} and changes"
+        if _git("status", "--porcelain", "--untracked-files=no", "--", "src", "tests")
+        else commit
+    )
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def find(part: str, folder: Path = FOLDER) -> Finding | None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import shorten
 from typing import NamedTuple
 
 import psycopg
@@ -34,7 +35,7 @@ PARTS = (
         "the lease, clocks that are set, people who edit, pause, trigger and delete meanwhile, and databases that go "
         "away. After every step: no slot lost, none recorded twice, none early, no skip without its reason, no result "
         "under an old token, no overlap that the policy forbids, only legal moves; in the end all is final. "
-        "Transactions do not interleave here: that is for the real processes below. "
+        "Transactions do not interleave here, and nothing waits for a disk: that is for what comes below. "
         "`make simulate SEEDS=17,` repeats one seed exactly.",
     ),
     Part(
@@ -42,7 +43,8 @@ PARTS = (
         "Crashes at every boundary",
         "Real processes on a real SQLite file and a real PostgreSQL server kill themselves with SIGKILL in the midst "
         "of every kind of transaction, right after its commit, and around every dispatch, at the first, second and "
-        "third time that they come there. Then another process takes over, and the checker looks at the evidence.",
+        "third time that they come there. Then another process takes over, and the checker looks at the evidence. "
+        "PostgreSQL runs with `fsync` off, here and in the storms: processes die, the machine does not.",
     ),
     Part(
         "storm",
@@ -106,7 +108,7 @@ def _section(part: Part, finding: Finding | None) -> Iterator[str]:
     yield from ("| seen | |", "|---|---|")
     yield from (f"| {name} | {_figure(figure)} |" for name, figure in finding.figures.items())
     yield ""
-    yield from (f"- {problem}" for problem in finding.problems)
+    yield from (f"- {shorten(problem, 300)}" for problem in finding.problems)
     if finding.problems:
         yield ""
 

@@ -199,6 +199,8 @@ def test_what_a_run_is_handed() -> None:
         assert (first.run_id, second.run_id) == ("job:2026-11-15T12:05:00Z~1", "job:2026-11-15T12:05:00Z~2")
         assert first.idempotency_key == second.idempotency_key == "job:2026-11-15T12:05:00Z"
         assert (first.schedule, first.attempt, second.attempt, dict(first.labels)) == ("job", 1, 2, {"team": "mail"})
+        with pytest.raises(TypeError):
+            first.labels["team"] = "another"  # type: ignore[index]
         assert first.scheduled_for == second.scheduled_for == at("12:05")
         assert first.scheduled_for.tzinfo is UTC
         assert second.due_at > first.due_at == at("12:05")

@@ -156,9 +156,12 @@ def plan_on_sqlite(stage: Stage, statement: Overheard) -> Plan:
         f"{match[1]} by key" for line in lines if (match := re.search(r"SEARCH (\w+) USING INTEGER PRIMARY", line))
     }
     scanned = {match[1] for line in lines if (match := re.match(r"SCAN (\w+)", line))}
-    # The only unnamed index of these tables is that of the slots.
-    named = {"runs_slot" if index == "sqlite_autoindex_runs_1" else index for index in found}
+    named = {_UNNAMED.get(index, index) for index in found}
     return Plan(named | keyed, {"runs" if table == "r" else table for table in scanned}, "\n".join(lines))
+
+
+_UNNAMED = {"sqlite_autoindex_runs_1": "runs_slot", "sqlite_autoindex_schedules_1": "schedules_id_key"}
+"""What PostgreSQL calls the indexes of constraints, which SQLite only counts."""
 
 
 def plan_on_postgresql(stage: Stage, statement: Overheard, how: str) -> Plan:
@@ -213,6 +216,8 @@ HOT: list[tuple[str, Callable[[SqlTransaction], object], set[str]]] = [
     ("advance", lambda tx: tx.advance(tx.states_seen([1, 2, 3])), {"cursors by key"}),
     ("keep", lambda tx: tx.keep(tx.states_seen([1, 2, 3])), {"cursors by key"}),
     ("free", lambda tx: tx.free(tx.states_seen([1, 2, 3])), {"cursors by key"}),
+    ("configurations", lambda tx: tx.configurations([1, 2, 3]), {"schedules by key"}),
+    ("schedules", lambda tx: tx.schedules(["s1", "s2"]), {"schedules_id_key"}),
     ("set_version", lambda tx: tx.set_version(SCHEDULE, 2, TARGET), {"cursors by key"}),
     ("ready", lambda tx: tx.ready(TARGET, NOON + HOUR, 100), {"runs_ready"}),
     ("waiting", lambda tx: tx.waiting(SCHEDULE, 100), {"runs_open"}),

@@ -90,11 +90,11 @@ def test_new_keys_are_as_many_as_asked_for_and_nobody_s(stage: Stage) -> None:
     assert stage.write(lambda tx: list(tx.new_schedule_refs(0))) == []
 
 
-def test_many_schedules_are_inserted_at_once(stage: Stage) -> None:
+def test_more_schedules_than_one_statement_takes_are_inserted_and_found(stage: Stage) -> None:
     target = stage.target()
 
     def act(tx: SqlTransaction) -> list[int]:
-        refs = list(tx.new_schedule_refs(500))
+        refs = list(tx.new_schedule_refs(10_500))
         tx.insert_schedules(
             [a_new_schedule(ref, target, f"s{ref}") for ref in refs], [a_new_cursor(ref, target) for ref in refs]
         )
@@ -102,8 +102,9 @@ def test_many_schedules_are_inserted_at_once(stage: Stage) -> None:
 
     refs = stage.write(act)
 
-    assert [row.ref for row in stage.read(lambda tx: tx.configurations(refs))] != []
-    assert {row.id for row in stage.read(lambda tx: tx.configurations(refs))} == {f"s{ref}" for ref in refs}
+    ids = [f"s{ref}" for ref in refs]
+    assert {row.id for row in stage.read(lambda tx: tx.configurations(refs))} == set(ids)
+    assert {row.ref for row in stage.read(lambda tx: tx.schedules(ids))} == set(refs)
 
 
 def test_an_id_is_given_once(stage: Stage) -> None:

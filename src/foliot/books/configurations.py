@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from foliot.domain.errors import Invalid
@@ -80,8 +81,8 @@ def canonical_text(spec: Spec) -> str:
 
 @lru_cache(maxsize=4096)
 def labels_in(text: str) -> Mapping[str, str]:
-    labels: Mapping[str, str] = json.loads(text)
-    return labels
+    """One value for all that have the same labels: nobody can change it."""
+    return MappingProxyType(json.loads(text))
 
 
 def scheduled(row: ScheduleRow) -> Scheduled:

@@ -4,13 +4,10 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid
-from foliot.domain.policies import Policies
-from foliot.domain.spec import Spec
 
 _LONGEST_ID = 100
 _LONGEST_JSON = 1_000_000
@@ -27,18 +24,6 @@ class Standing(StrEnum):
     COMPLETED = "completed"
     """No more slots, or no more starts; kept, and an edit brings it back to life."""
     DELETED = "deleted"
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """What its owner decides about a schedule."""
-
-    target: str
-    spec: Spec
-    policies: Policies
-    input: Any = None
-    labels: Mapping[str, str] | None = None
-    memo: Any = None
 
 
 class State(NamedTuple):

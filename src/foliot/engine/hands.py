@@ -18,6 +18,9 @@ log = logging.getLogger("foliot.engine")
 LAUNCH_RETRIES = 3
 _FIRST_WAIT = 1.0
 _STOPS_WITHIN = 5.0
+_RESULTS_AT_ONCE = 16_000_000
+"""Characters of results that one transaction records, beyond the first."""
+_FEW_DEADLINES = 100
 
 BY_ORDER = {
     Order.CANCEL_BY_USER: Outcome(Status.CANCELLED, Reason.CANCELLED_BY_USER),
@@ -61,6 +64,7 @@ class Hands:
         running = Running(launch)
         self.held[launch.ref] = running
         if launch.timeout is not None:
+            self._forget_deadlines()
             deadline = self.clock.steady() + launch.timeout / MICROSECONDS
             heapq.heappush(self._deadlines, (deadline, launch.ref, launch.token))
         running.task = asyncio.get_running_loop().create_task(self._execute(running))
@@ -110,8 +114,15 @@ class Hands:
         return self._reports[0].reported_at if self._reports else None
 
     def take_reports(self, most: int) -> list[Report]:
-        """The oldest reports; they stay in the hands until they are recorded."""
-        return list(islice(self._reports, most))
+        """The oldest reports, at most so many and so long; they stay in the hands until they are recorded."""
+        taken: list[Report] = []
+        length = 0
+        for report in islice(self._reports, most):
+            length += len(report.outcome.result or "")
+            if taken and length > _RESULTS_AT_ONCE:
+                break
+            taken.append(report)
+        return taken
 
     def recorded(self, reports: list[Report]) -> None:
         """The ledger has them, or has refused them."""
@@ -148,18 +159,26 @@ class Hands:
 
     def fence(self, refs: list[int]) -> None:
         """These are no longer ours: stop them as far as possible and forget them."""
+        lost = set(refs)
+        self._reports = [report for report in self._reports if report.launch.ref not in lost]
         for ref in refs:
             running = self.held.pop(ref, None)
-            if running is None:
-                continue
-            running.control.fenced = True
-            self._reports = [report for report in self._reports if report.launch.ref != ref]
-            self._stop(running)
+            if running is not None:
+                running.control.fenced = True
+                self._stop(running)
 
     def _stop(self, running: Running) -> None:
         if running.task is not None and not running.task.done():
             self.abandoned += not running.control.interruptible
             running.task.cancel()
+
+    def _forget_deadlines(self) -> None:
+        """Most runs end long before their timeout: what is left of those is cleared away now and then."""
+        if len(self._deadlines) > 2 * len(self.held) + _FEW_DEADLINES:
+            current = ((running.launch.ref, running.launch.token) for running in self.held.values())
+            alive = set(current)
+            self._deadlines = [deadline for deadline in self._deadlines if deadline[1:] in alive]
+            heapq.heapify(self._deadlines)
 
     def next_deadline(self) -> float | None:
         """On the steady clock, when the next timeout may be over."""

@@ -72,7 +72,7 @@ class Engine:
         self._counts_threads = False
         """Whether some target here has room for a limited number of runs."""
         self._batch = self.settings.smallest_batch
-        self._is_full = False
+        self._has_more = False
         self._recall_wanted = False
         self._stopping = False
         self._leased_until: int | None = None
@@ -165,7 +165,7 @@ class Engine:
 
     def _is_time(self) -> bool:
         """Whether a turn has anything to do."""
-        if self._is_full or self._hands.reports or self._recall_wanted:
+        if self._has_more or self._hands.reports or self._recall_wanted:
             return True
         if self._next_at is not None and self._now() >= self._next_at:
             return True
@@ -232,7 +232,7 @@ class Engine:
 
         A run that has ended keeps its schedule occupied until that is recorded.
         """
-        if careful or self._stopping or not self._is_full or len(self._hands) >= self.settings.max_running:
+        if careful or self._stopping or not self._has_more or len(self._hands) >= self.settings.max_running:
             return False
         oldest = self._hands.oldest_report_at
         return oldest is None or self.clock.steady() - oldest < _SETTLED_WITHIN
@@ -258,7 +258,7 @@ class Engine:
             self._compared_at = steady
         self._leased_until = turn.leased_until
         self._failures = 0
-        self._is_full = turn.is_full
+        self._has_more = turn.has_more
         if self._next_at is None:
             self._next_at = turn.next_at
             if turn.next_at is not None and turn.next_at <= turn.now and not turn.launches and not situation.reports:
@@ -289,9 +289,9 @@ class Engine:
 
     def _adapt_batch(self, seconds: float) -> None:
         """Small batches start soon, large ones are cheap: grow while there is more, shrink when a turn takes long."""
-        if self._is_full and seconds < 0.03:
+        if self._has_more and seconds < 0.03:
             self._batch = min(self._batch * 2, self.settings.largest_batch)
-        elif not self._is_full or seconds > 0.1:
+        elif not self._has_more or seconds > 0.1:
             self._batch = max(self._batch // 2, self.settings.smallest_batch)
 
     def _be_fair(self, served: set[str]) -> None:

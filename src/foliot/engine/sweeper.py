@@ -18,17 +18,17 @@ _STORM = MICROSECONDS // 2
 def sweep(tx: Transaction, entries: Entries, known: Configurations, target: int, limit: int, until: int) -> bool:
     """Sweep schedules of the target that were due at `until`, at most `limit`; whether there are more."""
     states = tx.due(target, until, limit)
-    is_full = len(states) == limit
-    if is_full and (states[0].wake_at or until) < until - _STORM:
+    has_more = len(states) == limit
+    if has_more and (states[0].wake_at or until) < until - _STORM:
         states = _with_newest(states, tx.due_newest(target, until, max(1, limit // NEWEST_SHARE)))[:limit]
     configurations = known.of(tx, states)
     for state in states:
         if len(entries) >= _ROWS_AT_ONCE:
-            is_full = True
+            has_more = True
             break
         post_sweep(tx, entries, configurations[state.ref], state)
     entries.write(tx)
-    return is_full
+    return has_more
 
 
 def _with_newest(states: list[State], newest: list[State]) -> list[State]:

@@ -52,7 +52,7 @@ class Turn(NamedTuple):
     refused: list[Report]
     recalled: Recall | None
     rescued: int
-    is_full: bool
+    has_more: bool
     recalls: bool
     leased_until: int | None
     next_at: int | None
@@ -94,20 +94,20 @@ class Shift:
         if situation.starts and expires_at is not None and expires_at < tx.now:
             rescued = rescue(tx, entries, self.known, situation.worker)
         earliest = tx.earliest(list(situation.rooms))
-        is_full = self._start_due(tx, entries, situation, earliest) or rescued.has_more
+        has_more = self._start_due(tx, entries, situation, earliest) or rescued.has_more
         launches = with_memories(tx, entries.launches)
         in_hand = situation.in_hand - len(situation.reports) + len(launches)
         leased_until = self._lease(tx, situation.worker, leased_until, in_hand, len(launches))
         if entries.recalls:
             tx.notify("recall")
-        next_at = None if is_full else self._next(situation, tx.earliest(list(situation.rooms)), expires_at, tx.now)
+        next_at = None if has_more else self._next(situation, tx.earliest(list(situation.rooms)), expires_at, tx.now)
         return Turn(
             tx.now,
             launches,
             refused,
             recalled,
             rescued.runs,
-            is_full,
+            has_more,
             entries.recalls,
             leased_until,
             next_at,
@@ -116,23 +116,23 @@ class Shift:
 
     def _start_due(self, tx: Transaction, entries: Entries, situation: Situation, earliest: list[Earliest]) -> bool:
         """Take up, sweep and feed for each target; whether there is more to do at once."""
-        is_full = False
+        has_more = False
         for first in earliest:
             room = entries.crew.room_for(first.target)
             has_due = first.wake_at is not None and first.wake_at <= tx.now
             if first.ready_at is not None and first.ready_at <= tx.now and room:
                 # A share is left to slots that just came due, lest a storm of those that wait buries them.
                 most = room - room // NEWEST_SHARE if has_due else room
-                is_full |= take_up(tx, entries, self.known, first.target, min(situation.batch, most))
+                has_more |= take_up(tx, entries, self.known, first.target, min(situation.batch, most))
             if has_due:
                 room = entries.crew.room_for(first.target)
                 until = tx.now if room else tx.now - _OVERDUE
                 limit = min(situation.batch, room) if room >= _PLENTY else situation.batch
-                is_full |= sweep(tx, entries, self.known, first.target, limit, until)
+                has_more |= sweep(tx, entries, self.known, first.target, limit, until)
             has_room = entries.crew.room_for(first.target) > 0
             if first.backfill_at is not None and first.backfill_at <= tx.now and has_room:
-                is_full |= feed(tx, entries, self.known, first.target, situation.batch)
-        return is_full
+                has_more |= feed(tx, entries, self.known, first.target, situation.batch)
+        return has_more
 
     def _lease(self, tx: Transaction, worker: int, until: int | None, in_hand: int, launched: int) -> int | None:
         """Hold a lease exactly while there is something in hand.

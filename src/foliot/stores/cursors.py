@@ -9,14 +9,12 @@ from foliot.stores.part import Part
 
 _STATE = ", ".join(State._fields)
 
-_MOVE = UpdateMany(
-    "cursors",
-    "swept_to wake_at pause_from pause_to running held remaining marks last_result last_failure",
-    keys="ref",
-)
+_MOVING = State._fields.index("swept_to")
+_COUNTED = State._fields.index("running")
+_MOVE = UpdateMany("cursors", " ".join(State._fields[_MOVING:]), keys="ref")
 _ADVANCE = UpdateMany("cursors", "swept_to wake_at running", keys="ref")
 _FREE = UpdateMany("cursors", "running", keys="ref")
-_KEEP = UpdateMany("cursors", "running held remaining marks last_result last_failure", keys="ref")
+_KEEP = UpdateMany("cursors", " ".join(State._fields[_COUNTED:]), keys="ref")
 
 
 class Cursors(Part):
@@ -47,22 +45,23 @@ class Cursors(Part):
 
     def states(self, refs: Iterable[int]) -> list[State]:
         """These schedules, held for this transaction, waited for in one order so that nobody waits in a circle."""
-        text = f"SELECT {_STATE} FROM cursors WHERE {self.dialect.any_of('ref')} ORDER BY ref"
-        return [State(*row) for row in self._all(text + self.dialect.lock, self.dialect.list_of(refs))]
+        return self._states(refs, self.dialect.lock)
 
     def states_free(self, refs: Iterable[int]) -> list[State]:
         """The same, leaving out those that somebody else holds."""
-        text = f"SELECT {_STATE} FROM cursors WHERE {self.dialect.any_of('ref')} ORDER BY ref"
-        return [State(*row) for row in self._all(text + self.dialect.lock_free, self.dialect.list_of(refs))]
+        return self._states(refs, self.dialect.lock_free)
 
     def states_seen(self, refs: Iterable[int]) -> list[State]:
         """These schedules as they are, held by nobody."""
-        text = f"SELECT {_STATE} FROM cursors WHERE {self.dialect.any_of('ref')} ORDER BY ref"
+        return self._states(refs, "")
+
+    def _states(self, refs: Iterable[int], lock: str) -> list[State]:
+        text = f"SELECT {_STATE} FROM cursors WHERE {self.dialect.any_of('ref')} ORDER BY ref{lock}"
         return [State(*row) for row in self._all(text, self.dialect.list_of(refs))]
 
     def move(self, states: Iterable[State]) -> None:
         """Save all that moves, the cursor and its wake-up included."""
-        self.dialect.update(self.cursor, _MOVE, [(*state[3:], state.ref) for state in states])
+        self.dialect.update(self.cursor, _MOVE, [(*state[_MOVING:], state.ref) for state in states])
 
     def advance(self, states: Iterable[State]) -> None:
         """Save what the start of a slot that is on time changes: cursor, wake-up and number of runs."""
@@ -75,4 +74,4 @@ class Cursors(Part):
 
     def keep(self, states: Iterable[State]) -> None:
         """Save what a run changes, where cursor, pause and wake-up stay: their index is left alone."""
-        self.dialect.update(self.cursor, _KEEP, [(*state[7:], state.ref) for state in states])
+        self.dialect.update(self.cursor, _KEEP, [(*state[_COUNTED:], state.ref) for state in states])

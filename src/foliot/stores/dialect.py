@@ -14,6 +14,9 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 
 Row = Sequence[Any]
 
+_ROWS_AT_ONCE = 10_000
+"""PostgreSQL gives each statement so long and no longer."""
+
 
 class Columns(NamedTuple):
     """The columns of a batch, each `name` of numbers or `name:text`."""
@@ -47,7 +50,7 @@ class UpdateMany:
     def __init__(self, table: str, columns: str, keys: str, constants: str = "", also: str = "") -> None:
         names, types = Columns.of(columns)
         key_names, key_types = Columns.of(keys)
-        fixed = [part.replace("~", " ") for part in constants.split()]
+        fixed = constants.split()
         condition = f" AND {also}" if also else ""
         changes = ", ".join((*(f"{name} = ?" for name in names), *fixed))
         found = " AND ".join(f"{name} = ?" for name in key_names)
@@ -175,8 +178,8 @@ class PostgresqlDialect:
         cursor.execute("SELECT pg_notify('foliot', %s)", (what,))
 
     def insert(self, cursor: DBAPICursor, statement: InsertMany, rows: Sequence[Row]) -> None:
-        if rows:
-            cursor.execute(statement.all, _arrays(statement.types, rows))
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            cursor.execute(statement.all, _arrays(statement.types, rows[start : start + _ROWS_AT_ONCE]))
 
     def update(self, cursor: DBAPICursor, statement: UpdateMany, rows: Sequence[Row]) -> int:
         if not rows:

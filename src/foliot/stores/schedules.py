@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Select, select, text, update
+from sqlalchemy import select, text, update
 
 from foliot.domain.schedule import State
 from foliot.ports import ScheduleFilter, ScheduleRow
@@ -18,8 +18,9 @@ _COLUMNS = [
     for name in ScheduleRow._fields
 ]
 _STATE = [_cursors.c[name] for name in State._fields]
-_COLD = ", ".join("t.name" if name == "target_name" else f"s.{name}" for name in ScheduleRow._fields)
-_ALL_COLD = f"SELECT {_COLD} FROM schedules s JOIN targets t ON t.ref = s.target"
+_COLD = ", ".join("targets.name" if name == "target_name" else f"schedules.{name}" for name in ScheduleRow._fields)
+_IDS_AT_ONCE = 10_000
+_ALL_COLD = f"SELECT {_COLD} FROM schedules JOIN targets ON targets.ref = schedules.target"
 
 _INSERT = InsertMany(
     "schedules",
@@ -53,22 +54,23 @@ class Schedules(Part):
 
     def configurations(self, refs: Iterable[int]) -> list[ScheduleRow]:
         """The cold halves of these schedules."""
-        text = f"{_ALL_COLD} WHERE {self.dialect.any_of('s.ref')}"
+        text = f"{_ALL_COLD} WHERE {self.dialect.any_of('schedules.ref')}"
         return [ScheduleRow(*row) for row in self._all(text, self.dialect.list_of(refs))]
 
     def schedule(self, schedule_id: str) -> ScheduleRow | None:
-        rows = self._rows(_select().where(_schedules.c.id == schedule_id))
+        rows = self.schedules([schedule_id])
         return rows[0] if rows else None
 
     def schedules(self, ids: Sequence[str]) -> list[ScheduleRow]:
         """Those of these ids that there are, deleted ones included."""
-        text = f"{_ALL_COLD} WHERE {self.dialect.any_text_of('s.id')}"
-        return [ScheduleRow(*row) for row in self._all(text, self.dialect.list_of_texts(ids))]
+        text = f"{_ALL_COLD} WHERE {self.dialect.any_text_of('schedules.id')}"
+        parts = (ids[start : start + _IDS_AT_ONCE] for start in range(0, len(ids), _IDS_AT_ONCE))
+        return [ScheduleRow(*row) for part in parts for row in self._all(text, self.dialect.list_of_texts(part))]
 
     def list_schedules(self, wanted: ScheduleFilter) -> list[tuple[ScheduleRow, State]]:
         """Schedules with their state, by id."""
-        query = _select().add_columns(*_STATE).join(_cursors, _cursors.c.ref == _schedules.c.ref)
-        query = query.order_by(_schedules.c.id)
+        query = select(*_COLUMNS, *_STATE).join(_targets, _targets.c.ref == _schedules.c.target)
+        query = query.join(_cursors, _cursors.c.ref == _schedules.c.ref).order_by(_schedules.c.id)
         if not wanted.include_deleted:
             query = query.where(_schedules.c.deleted_at.is_(None))
         if wanted.app is not None:
@@ -91,10 +93,3 @@ class Schedules(Part):
     def set_version(self, ref: int, version: int, target: int) -> None:
         """What the cursor knows of the configuration: which it is, and who can run it."""
         self.cx.execute(update(_cursors).where(_cursors.c.ref == ref).values(version=version, target=target))
-
-    def _rows(self, query: Select[Any]) -> list[ScheduleRow]:
-        return [ScheduleRow(*row) for row in self.cx.execute(query)]
-
-
-def _select() -> Select[Any]:
-    return select(*_COLUMNS).join(_targets, _targets.c.ref == _schedules.c.target)
