@@ -29,7 +29,8 @@ WORKERS = 3
 START = 1_794_744_000 * MICROSECONDS
 """2026-11-15T12:00:00Z, a Sunday."""
 BETWEEN_VERBS = 700.0
-_LONGEST_REST = 12 * 3600.0
+_LONGEST_REST = 48 * 3600.0
+"""Dozens of runs that wait for each other take most of an hour each."""
 
 
 Task = tuple[int, str | None]

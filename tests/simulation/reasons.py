@@ -135,13 +135,15 @@ def _paused(judge: "Judge", moment: Moment, row: Row) -> str | None:
         return "its schedule was not paused"
     if cursor["remaining"] == 0:
         return "its schedule had no starts left, and owed nothing"
+    since = cursor["pause_from"]
+    versions = [version for (ref, _), version in judge.shadow.versions.items() if ref == row["schedule_ref"]]
     # A person's pause is preceded by a sweep; one that follows a failure is not, whoever has prolonged it since.
     by_failure = any(
-        version["paused_by"] == PAUSED_BY_FAILURE and version["updated_at"] == cursor["pause_from"]
-        for (ref, _), version in judge.shadow.versions.items()
-        if ref == row["schedule_ref"]
+        version["paused_by"] == PAUSED_BY_FAILURE and version["updated_at"] == since for version in versions
     )
-    return None if by_failure or row["due_at"] >= cursor["pause_from"] else "it was due before the pause"
+    # New rules begin with the nominal times after them: jitter around one of these may have it due before.
+    by_edit = row["nominal_at"] > since and any(version["spec_since"] == since for version in versions)
+    return None if by_failure or by_edit or row["due_at"] >= since else "it was due before the pause"
 
 
 def _wished(judge: "Judge", row: Row) -> str | None:

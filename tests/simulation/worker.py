@@ -14,7 +14,7 @@ from foliot.engine.turn import Situation, Turn
 from foliot.execution.context import Cancelled
 from foliot.execution.gate import LocalGate
 from foliot.executors.python import PROVIDER, PythonExecutor
-from foliot.ports import Launch, Transaction
+from foliot.ports import Control, Launch, Transaction
 from tests.simulation.conductor import MICROSECONDS, Conductor, Process
 from tests.simulation.shaky import Fate, ShakyDatabase, ShakyGate
 from tests.simulation.story import Execution, Story
@@ -95,6 +95,8 @@ class Worker(Process):
         executor.register(SYNC_JOB, self.plain)
         setattr(executor, "_pool", VirtualThreads(self, settings.threads))  # noqa: B010
         self.turned_away_at = -_GATE_TRIED_WITHIN
+        self.turned_away: set[str] = set()
+        """Runs that came to the gate in vain, and may come to the threads much later than they were leased."""
         gate = ShakyGate(LocalGate({PROVIDER: executor}), self._is_gate_away)
         self.engine = Engine(ShakyDatabase(world, self), gate, self, name, settings)
         _watch_turns(self.engine, lambda at: world.looked(name, at))
@@ -107,12 +109,12 @@ class Worker(Process):
         is_away = self.world.is_gate_away(self.name, launch)
         if is_away:
             self.turned_away_at = self.steady()
+            self.turned_away.add(Context(launch, Control()).run_id)
         return is_away
 
-    @property
-    def waits_for_gate(self) -> bool:
-        """Whether some run of its own may come to the threads later than it was leased."""
-        return self.steady() - self.turned_away_at < _GATE_TRIED_WITHIN
+    def may_wait(self, run_id: str) -> bool:
+        """Whether the run, or one that is before it now, may have come to the threads later than it was leased."""
+        return run_id in self.turned_away or self.steady() - self.turned_away_at < _GATE_TRIED_WITHIN
 
     def stop(self) -> None:
         self.is_stopping = True
@@ -238,7 +240,7 @@ class VirtualThreads:
         if self._free:
             begin()
         else:
-            if not worker.waits_for_gate:
+            if not worker.may_wait(context.run_id):
                 worker.world.complain(f"no run waits behind the threads: {context.run_id} is leased by {worker.name}")
             self._waiting.append(begin)
         return future
