@@ -182,6 +182,7 @@ def a_state(swept_to: int = NOON, **changes: Any) -> State:
         marks=0,
         last_result=None,
         last_failure=None,
+        refusals=0,
     )
     return idle._replace(**changes)
 
@@ -274,6 +275,7 @@ class NewSchedule(NamedTuple):
     created_at: int
     updated_at: int
     spec_since: int
+    grant_ref: int
 
 
 class NewCursor(NamedTuple):
@@ -329,7 +331,9 @@ class StartedRun(NamedTuple):
 
 def a_new_schedule(ref: int, target: int, schedule_id: str = "digest", **changes: Any) -> NewSchedule:
     """One whose texts the store does not look into."""
-    plain = NewSchedule(ref, schedule_id, schedule_id, None, target, "{}", "{}", None, "{}", None, 1, NOON, NOON, NOON)
+    plain = NewSchedule(
+        ref, schedule_id, schedule_id, None, target, "{}", "{}", None, "{}", None, 1, NOON, NOON, NOON, 1
+    )
     return plain._replace(**changes)
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from foliot.domain.calendar import Calendar
-from foliot.domain.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
+from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from foliot.domain.spec import Interval, Spec
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ __all__ = [
     "Cancelled",
     "Conflict",
     "Context",
+    "Denied",
     "EngineSettings",
     "Foliot",
     "Interval",

@@ -20,6 +20,7 @@ from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from foliot.executors.python import PythonExecutor
 from foliot.services.configuration import stored_of
+from foliot.services.grants import GrantVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
 from foliot.settings import database_url
@@ -133,6 +134,10 @@ class Foliot:
     @property
     def runs(self) -> RunVerbs:
         return self.parts.runs
+
+    @property
+    def grants(self) -> GrantVerbs:
+        return self.parts.grants
 
     @property
     def parts(self) -> Parts:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from foliot.domain.backfill import Attempted
 from foliot.domain.generation import Gap
+from foliot.domain.grants import Grant
 from foliot.domain.runs import Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
@@ -70,6 +71,15 @@ class Leased(NamedTuple):
     orders: str | None
 
 
+class News(NamedTuple):
+    """What other processes may have changed."""
+
+    expires_at: int | None
+    """When the first of the other workers' leases runs out."""
+    grants: int
+    """The number of changes to grants."""
+
+
 class Expired(NamedTuple):
     ref: int
     name: str
@@ -98,6 +108,15 @@ class RunFilter(NamedTuple):
     offset: int = 0
 
 
+class GrantRow(NamedTuple):
+    """A row of the grants."""
+
+    grant: Grant
+    is_shared: int
+    """Whether it stands by itself; one that was made for a schedule goes with it."""
+    created_at: int
+
+
 class ScheduleRow(NamedTuple):
     """The cold half of a schedule."""
 
@@ -120,6 +139,7 @@ class ScheduleRow(NamedTuple):
     pause_note: str | None
     paused_by: str | None
     pruned_before: int
+    grant_ref: int
 
 
 class ScheduleFilter(NamedTuple):
@@ -213,7 +233,7 @@ class Transaction(Protocol):
     def void_others(self, but: int) -> None: ...
     def stop(self, worker: int) -> None: ...
     def forget_lease(self, worker: int) -> None: ...
-    def next_expiry(self, but: int) -> int | None: ...
+    def news(self, but: int) -> News: ...
     def remove_stopped(self, before: int) -> int: ...
 
     def target_refs(self, names: Iterable[str]) -> dict[str, int]: ...
@@ -225,6 +245,16 @@ class Transaction(Protocol):
     def insert_schedules(self, rows: Sequence[Row], cursors: Sequence[Row]) -> None: ...
     def update_schedule(self, ref: int, **changes: Any) -> None: ...
     def set_version(self, ref: int, version: int, target: int) -> None: ...
+
+    def grants(self, refs: Iterable[int]) -> list[GrantRow]: ...
+    def list_grants(self, user: str | None) -> list[GrantRow]: ...
+    def new_grant_refs(self, count: int) -> Sequence[int]: ...
+    def insert_grants(self, rows: Sequence[Row]) -> None: ...
+    def revoke(self, refs: Iterable[int]) -> None: ...
+    def change_grant(self, ref: int, scopes: str, expires_at: int | None) -> None: ...
+    def user_ref(self, user: str) -> int: ...
+    def default_account(self, user_ref: int) -> int: ...
+    def running_under(self, grant_ref: int) -> list[int]: ...
 
     def insert_backfill(self, **values: Any) -> int: ...
     def backfills(self, refs: Iterable[int]) -> list[BackfillRow]: ...

@@ -13,6 +13,7 @@ from foliot.execution.gate import LocalGate
 from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.ports import Clock
 from foliot.services.desk import Desk
+from foliot.services.grants import GrantVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
 from foliot.stores.database import Database, PostgresqlDatabase, open_database
@@ -33,6 +34,7 @@ class Parts:
         desk = Desk(self.database, self._wake)
         self.schedules = ScheduleVerbs(desk)
         self.runs = RunVerbs(desk)
+        self.grants = GrantVerbs(desk)
 
     def _wake(self, recalls: bool) -> None:
         for engine in self.engines:

@@ -31,7 +31,7 @@ READS = {
     *("next_ref", "earliest", "due", "due_newest", "states", "states_free", "states_seen", "standing", "ready"),
     *("waiting", "occupants", "open_runs", "running_counts", "leased", "leased_runs", "marked", "last_manual"),
     *("endings", "run_at", "runs_at", "attempted", "gap_at", "gaps_of", "list_runs", "prunable", "newest_runs_from"),
-    *("expired", "next_expiry", "configurations", "schedule", "schedules", "list_schedules", "new_schedule_refs"),
+    *("expired", "news", "grants", "configurations", "schedule", "schedules", "list_schedules", "new_schedule_refs"),
     *("backfills", "due_backfills", "list_backfills", "notify"),
 }
 """Calls that leave everything as it is."""
@@ -75,7 +75,7 @@ COMMITS: dict[str, Callable[[Did], bool]] = {
     "settle": lambda did: "finish" in did,
     "settle a failure": lambda did: _in_order(did, "finish", "record") and _only_before(did, "record", "due"),
     "settle with care": lambda did: "standing" in did,
-    "heartbeat": lambda did: _in_order(did, "renew", "leased") and did[0] == "renew",
+    "heartbeat": lambda did: did[:3] == ["news", "renew", "leased"],
     "let go": lambda did: "renew.nothing" in did and did[0] != "leased_runs",
     "take up": _takes_up,
     "rescue": lambda did: _in_order(did, "expired", "lose"),

@@ -64,11 +64,11 @@ def test_what_counts_as_reading_exists() -> None:
 
 
 def test_judging_what_is_ready_has_a_name_though_nothing_of_it_starts() -> None:
-    judged = ["next_expiry", "earliest", "ready", "states_free", "end", "keep"]
-    put_aside = ["next_expiry", "earliest", "ready", "states_free", "park"]
+    judged = ["news", "earliest", "ready", "states_free", "end", "keep"]
+    put_aside = ["news", "earliest", "ready", "states_free", "park"]
     assert COMMITS["take up"](judged)
     assert COMMITS["take up"](put_aside)
-    assert not COMMITS["take up"](["next_expiry", "earliest", "ready", "due", "start_new", "advance"])
+    assert not COMMITS["take up"](["news", "earliest", "ready", "due", "start_new", "advance"])
 
 
 def test_no_transaction_writes_that_no_boundary_names(

@@ -101,6 +101,7 @@ def test_a_state_is_what_was_inserted(stage: Stage) -> None:
         marks=0,
         last_result=None,
         last_failure=None,
+        refusals=0,
     )
 
 
@@ -171,6 +172,7 @@ def test_keep_saves_counts_and_memories_and_leaves_cursor_pause_and_wake_up(stag
         marks=changed.marks,
         last_result=changed.last_result,
         last_failure=changed.last_failure,
+        refusals=changed.refusals,
     )
 
 

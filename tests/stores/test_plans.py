@@ -249,7 +249,7 @@ HOT: list[tuple[str, Callable[[SqlTransaction], object], set[str]]] = [
     ("list_runs of one", lambda tx: tx.list_runs(RunFilter(schedule_ref=SCHEDULE)), {"runs_slot"}),
     ("due_backfills", lambda tx: tx.due_backfills(1, NOON + HOUR, 100), {"backfills_wake"}),
     ("expired", lambda tx: tx.expired(WORKER), {"workers_lease"}),
-    ("next_expiry", lambda tx: tx.next_expiry(WORKER), {"workers_lease"}),
+    ("news", lambda tx: tx.news(WORKER), {"workers_lease"}),
     ("renew", lambda tx: tx.renew(WORKER, NOON), {"workers by key"}),
 ]
 LARGE = {"runs", "cursors", "workers", "schedules", "backfills"}

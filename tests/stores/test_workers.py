@@ -41,7 +41,7 @@ def test_a_lease_is_renewed_until_the_worker_is_declared_gone(stage: Stage) -> N
     stage.write(lambda tx: tx.stop(worker))
 
     assert not stage.write(lambda tx: tx.renew(worker, NOON + 3 * MINUTE))
-    assert stage.read(lambda tx: tx.next_expiry(0)) == NOON + 2 * MINUTE
+    assert stage.read(lambda tx: tx.news(0).expires_at) == NOON + 2 * MINUTE
 
 
 def test_a_worker_that_there_is_not_renews_nothing(stage: Stage) -> None:
@@ -71,7 +71,7 @@ def test_a_lease_that_is_forgotten_or_given_up_never_runs_out(stage: Stage) -> N
     stage.write(lambda tx: tx.renew(given_up, None))
 
     assert stage.write(lambda tx: tx.expired(0)) == []
-    assert stage.read(lambda tx: tx.next_expiry(0)) is None
+    assert stage.read(lambda tx: tx.news(0).expires_at) is None
 
 
 def test_voiding_the_others_ends_every_lease_but_mine_now(stage: Stage) -> None:
@@ -80,15 +80,15 @@ def test_voiding_the_others_ends_every_lease_but_mine_now(stage: Stage) -> None:
     stage.write(lambda tx: tx.void_others(me))
 
     assert [worker.ref for worker in stage.write(lambda tx: tx.expired(0))] == [other]
-    assert stage.read(lambda tx: tx.next_expiry(other)) == NOON + MINUTE
+    assert stage.read(lambda tx: tx.news(other).expires_at) == NOON + MINUTE
     assert stage.write(lambda tx: tx.renew(idle, None))
 
 
 def test_next_expiry_is_the_first_of_the_others(stage: Stage) -> None:
     me, _, _, _ = registered(stage, NOON + 1, NOON + 3, NOON + 2, None)
 
-    assert stage.read(lambda tx: tx.next_expiry(me)) == NOON + 2
-    assert stage.read(lambda tx: tx.next_expiry(0)) == NOON + 1
+    assert stage.read(lambda tx: tx.news(me).expires_at) == NOON + 2
+    assert stage.read(lambda tx: tx.news(0).expires_at) == NOON + 1
 
 
 def test_only_workers_long_gone_or_long_silent_without_a_lease_are_forgotten(stage: Stage) -> None:

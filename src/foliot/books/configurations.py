@@ -32,6 +32,7 @@ class Scheduled(NamedTuple):
     policies: Policies
     input: str | None
     labels: Mapping[str, str]
+    grant_ref: int
     is_broken: bool
     """Its spec cannot be read here: others go on, this one waits."""
 
@@ -101,6 +102,7 @@ def scheduled(row: ScheduleRow) -> Scheduled:
         policies=policies,
         input=row.input,
         labels=labels_in(row.labels),
+        grant_ref=row.grant_ref,
         is_broken=times is None,
     )
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from foliot.books.configurations import Scheduled
 from foliot.books.entries import Entries
-from foliot.books.posting import post_release
+from foliot.books.posting import post_release, with_refusals
 from foliot.domain.runs import Hold, Kind, Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Ended, Memory, Outcome, settle
@@ -28,6 +28,8 @@ class End(NamedTuple):
     input: str | None
     overlap: str | None
     outcome: Outcome
+    was_delivered: bool
+    """Before the delivery that ended, if any."""
 
 
 def end_of_row(run: RunRow, outcome: Outcome) -> End:
@@ -44,13 +46,14 @@ def end_of_row(run: RunRow, outcome: Outcome) -> End:
         input=run.input,
         overlap=run.overlap,
         outcome=outcome,
+        was_delivered=run.token > 0,
     )
 
 
 def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, end: End) -> State:
     """Its retry, or the end of its chain: what is remembered, who may start, whether the schedule pauses."""
     key = SlotKey(schedule.id, end.kind, end.nominal_at, end.backfill)
-    ended = Ended(str(key), end.kind, end.attempt, end.occupies, end.order)
+    ended = Ended(str(key), end.kind, end.attempt, end.occupies, end.order, end.was_delivered)
     settlement = settle(ended, end.outcome, schedule.policies, tx.now)
     if settlement.retry_at is not None:
         entries.record(
@@ -81,6 +84,8 @@ def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
     if settlement.pauses and not state.is_paused(tx.now):
         state = _paused(tx, state, f"{run_id(key, end.attempt)} failed: {end.outcome.reason}")
         entries.move(state)
+    if end.outcome.status is Status.SKIPPED and end.outcome.reason is not None:
+        state = with_refusals(schedule, state, [end.outcome.reason], has_started=False)
     entries.keep(state)
     return post_release(tx, entries, schedule, state)
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from foliot.books.configurations import Scheduled
+from foliot.books.permits import Permits
 from foliot.domain.admission import Applicant
 from foliot.domain.generation import Gap
 from foliot.domain.runs import Hold, Kind, Reason, Status
@@ -35,9 +36,10 @@ class Crew:
 class Entries:
     """What is to be written, and what is to be launched once it is."""
 
-    def __init__(self, tx: Transaction, crew: Crew) -> None:
+    def __init__(self, tx: Transaction, crew: Crew, permits: Permits | None = None) -> None:
         self.now = tx.now
         self.crew = crew
+        self._permits = permits or Permits()
         self.launches: list[Launch] = []
         self.recalls = False
         """Whether a worker, this one or another, must look again at the runs that it holds."""
@@ -87,6 +89,10 @@ class Entries:
         if self._backfill_ends:
             _note_ends(tx, self._backfill_ends)
             self._backfill_ends.clear()
+
+    def refusal(self, tx: Transaction, schedule: Scheduled) -> Reason | None:
+        """Why nothing of the schedule may start now; None when it may."""
+        return self._permits.refusal(tx, schedule.grant_ref, schedule.target)
 
     def start_slot(
         self,

@@ -1,16 +1,20 @@
 """Posting: from decisions to entries. Each function takes a schedule's state, adds entries, returns its new state."""
 
+import logging
 from collections.abc import Sequence
 
 from foliot.books.configurations import Scheduled
 from foliot.books.entries import Entries
 from foliot.domain.admission import Admission, Applicant, Stop, admit
 from foliot.domain.generation import Generation, close_pause, generate, not_yet_due
+from foliot.domain.grants import REFUSALS_UNTIL_ATTENTION, refusals_after
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.policies import Overlap
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
 from foliot.domain.schedule import State
 from foliot.ports import RunRow, Transaction
+
+log = logging.getLogger("foliot.books")
 
 SLOTS_A_SWEEP = 1000
 """So many slots of one schedule are admitted in one go at most; the others follow at once."""
@@ -28,7 +32,7 @@ def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: St
         return state
     marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
     generation = generate(schedule.timetable, schedule.policies, state, tx.now, SLOTS_A_SWEEP, marked)
-    if generation.is_one and _is_free(schedule, state):
+    if generation.is_one and _is_free(schedule, state) and entries.refusal(tx, schedule) is None:
         entries.start_slot(schedule, state, generation.due[0], occupies=True)
         state = state.moved(generation.swept_to, generation.wake_at, running=1)
         entries.advance(state)
@@ -57,6 +61,7 @@ def _is_free(schedule: Scheduled, state: State) -> bool:
         and state.remaining is None
         and state.pause_from is None
         and state.marks == 0
+        and state.refusals == 0
         and schedule.policies.overlap is not Overlap.ALLOW_ALL
     )
 
@@ -112,12 +117,13 @@ def post_applicants(
         waiting = tx.waiting(state.ref, concerned) if concerned else []
     by_ref = {row.ref: row for row in (*waiting, *rows)}
     everybody = [*map(applicant_of, waiting), *applicants]
-    admission = admit(state._replace(held=state.held - len(waiting)), schedule.policies, everybody, tx.now)
+    refusal = entries.refusal(tx, schedule)
+    admission = admit(state._replace(held=state.held - len(waiting)), schedule.policies, everybody, tx.now, refusal)
     if admission.stop is not None:
         cleared = _clear_way(tx, entries, state, admission.stop)
         if cleared.running == 0:
             unhindered = cleared._replace(held=cleared.held - len(waiting))
-            admission = admit(unhindered, schedule.policies, everybody, tx.now)
+            admission = admit(unhindered, schedule.policies, everybody, tx.now, refusal)
         state = cleared
     state = _post_admission(entries, schedule, state, admission, by_ref)
     entries.keep(state)
@@ -189,6 +195,7 @@ def _post_admission(
     entries: Entries, schedule: Scheduled, state: State, admission: Admission, rows: dict[int, RunRow]
 ) -> State:
     running, held, remaining = state.running, state.held, state.remaining
+    state = with_refusals(schedule, state, [reason for _, reason in admission.skips], bool(admission.starts))
     for applicant, occupies in admission.starts:
         if applicant.ref is None:
             entries.start_slot(schedule, state, applicant, occupies=occupies)
@@ -211,3 +218,13 @@ def _post_admission(
             entries.end_run(applicant.ref, Status.SKIPPED, reason)
         held -= applicant.is_held
     return state._replace(running=running, held=held, remaining=remaining)
+
+
+def with_refusals(schedule: Scheduled, state: State, reasons: Sequence[Reason], has_started: bool) -> State:
+    """The state, with what these skips and starts make of how often in a row the schedule was refused."""
+    refusals = refusals_after(state.refusals, reasons, has_started)
+    if refusals == state.refusals:
+        return state
+    if refusals >= REFUSALS_UNTIL_ATTENTION > state.refusals:
+        log.warning("%s needs attention: it was not permitted to start %d times in a row", schedule.id, refusals)
+    return state._replace(refusals=refusals)

@@ -59,12 +59,14 @@ class Admission(NamedTuple):
     stop: Stop | None
 
 
-def admit(state: State, policies: Policies, applicants: Iterable[Applicant], now: int) -> Admission:
+def admit(
+    state: State, policies: Policies, applicants: Iterable[Applicant], now: int, refusal: Reason | None = None
+) -> Admission:
     """Judge the applicants in order, those held before first, each under its own overlap policy or the schedule's.
 
-    `state.held` counts the runs that wait besides them.
+    `state.held` counts the runs that wait besides them. With a refusal, nothing of the schedule is permitted now.
     """
-    door = _Door(state, policies, now)
+    door = _Door(state, policies, now, refusal)
     for applicant in applicants:
         door.judge(applicant)
     return Admission(door.starts, door.waits, door.skips, door.stop)
@@ -73,9 +75,10 @@ def admit(state: State, policies: Policies, applicants: Iterable[Applicant], now
 class _Door:
     """Lets one run through at a time, in order, and remembers who waits."""
 
-    def __init__(self, state: State, policies: Policies, now: int) -> None:
+    def __init__(self, state: State, policies: Policies, now: int, refusal: Reason | None) -> None:
         self.policies = policies
         self.now = now
+        self.refusal = refusal
         self.paused = state.is_paused(now)
         self.occupied = state.running > 0
         self.held = state.held
@@ -99,12 +102,18 @@ class _Door:
             self._judge_overlap(applicant, overlap)
 
     def _refuse(self, applicant: Applicant) -> bool:
-        """Whether something other than overlap keeps it from starting now; a person's trigger knows no such thing.
+        """Whether something other than overlap keeps it from starting now; a person's trigger knows but permission.
 
         What a backfill asked for is as old as it is, and free: neither the window nor the limit is about it.
         """
-        if applicant.kind is Kind.MANUAL:
+        if applicant.kind is not Kind.MANUAL and self._refuse_slot(applicant):
+            return True
+        if self.refusal is None:
             return False
+        self.skips.append(Skip(applicant, self.refusal))
+        return True
+
+    def _refuse_slot(self, applicant: Applicant) -> bool:
         is_slot = applicant.kind is Kind.SLOT
         window = self.policies.window
         if is_slot and applicant.is_held and window is not None and self.now - applicant.due_at > window:

@@ -17,5 +17,9 @@ class Conflict(Refusal):
     """Things are no longer, or not yet, as the request assumes: read again."""
 
 
+class Denied(Refusal, PermissionError):
+    """The caller may not do this, or cannot pay for it."""
+
+
 class Unavailable(Refusal):
     """It could not be done now: try later."""

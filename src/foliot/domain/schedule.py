@@ -47,6 +47,8 @@ class State(NamedTuple):
     """Future slots that have their row already: skipped by hand."""
     last_result: int | None
     last_failure: int | None
+    refusals: int
+    """How often in a row it was not permitted to start."""
 
     def is_paused(self, now: int) -> bool:
         return self.pause_from is not None and (self.pause_to is None or now < self.pause_to)
@@ -67,6 +69,7 @@ class State(NamedTuple):
             self.marks,
             self.last_result,
             self.last_failure,
+            self.refusals,
         )
 
 
@@ -90,6 +93,13 @@ def text_of(name: str, text: str | None) -> str | None:
     if not isinstance(text, str) or len(text) > _LONGEST_TEXT or not "".join(text.split()).isprintable():
         raise Invalid(f"{name} takes printable text of at most {_LONGEST_TEXT:,} characters, got {str(text)[:100]!r}")
     return text
+
+
+def user_of(user: str) -> str:
+    """A user's id, whatever the program around calls its users; Invalid when it is empty or no printable text."""
+    if not isinstance(user, str) or not user.strip() or len(user) > _LONGEST_ID or not user.isprintable():
+        raise Invalid(f"a user takes printable text of 1 to {_LONGEST_ID} characters, got {user!r}")
+    return user
 
 
 def target_of(text: str) -> str:

@@ -27,6 +27,8 @@ class Ended(NamedTuple):
     occupies: bool
     order: Order | None
     """What its worker had been told."""
+    was_delivered: bool = False
+    """Whether a worker had it before, and may have begun it."""
 
 
 class Memory(StrEnum):
@@ -57,7 +59,7 @@ def settle(run: Ended, outcome: Outcome, policies: Policies, now: int) -> Settle
     if outcome.status is Status.SUCCESS:
         return _PLAIN_SUCCESS
     if outcome.status is Status.SKIPPED:
-        never_started = run.kind is Kind.SLOT and run.attempt == 1
+        never_started = run.kind is Kind.SLOT and run.attempt == 1 and not run.was_delivered
         return Settlement(None, Memory.NOTHING, pauses=False, gives_back=never_started)
     if outcome.status is Status.CANCELLED:
         return Settlement(None, Memory.NOTHING, pauses=False, gives_back=False)

@@ -1,13 +1,21 @@
 """The backfiller: starts the next slots of backfills, behind the live ones and in a lane of their own."""
 
+from typing import TypedDict
+
 from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.entries import Entries
 from foliot.domain.backfill import Attempted, Backfill, Direction, Which, choose, swept
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.runs import Kind
+from foliot.domain.runs import Kind, Status
 from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
 from foliot.ports import BackfillRow, Transaction
+
+
+class Lane(TypedDict):
+    kind: Kind
+    backfill: int
+    input: str | None
 
 
 def feed(tx: Transaction, entries: Entries, known: Configurations, target: int, limit: int) -> bool:
@@ -32,10 +40,15 @@ def _feed(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, 
 
     backfill = swept(backfill_of(row), state.swept_to)
     chosen = choose(schedule.timetable.times, backfill, room, runs_between)
+    refusal = entries.refusal(tx, schedule)
+    lane: Lane = {"kind": Kind.BACKFILL, "backfill": row.ref, "input": row.input}
     for nominal in chosen.nominals:
         slot = Slot(nominal * MICROSECONDS, tx.now)
-        entries.start_slot(schedule, state, slot, occupies=False, kind=Kind.BACKFILL, backfill=row.ref, input=row.input)
-    running = row.running + len(chosen.nominals)
+        if refusal is None:
+            entries.start_slot(schedule, state, slot, occupies=False, **lane)
+        else:
+            entries.record(schedule, slot, Status.SKIPPED, reason=refusal, **lane)
+    running = row.running + (len(chosen.nominals) if refusal is None else 0)
     is_over = chosen.is_exhausted and running == 0
     return row._replace(
         running=running,

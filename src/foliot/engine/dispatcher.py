@@ -3,10 +3,12 @@
 from itertools import groupby
 
 from foliot.books.configurations import Configurations, Scheduled
+from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
-from foliot.domain.runs import Hold, Kind
+from foliot.domain.runs import Hold, Kind, Status
 from foliot.domain.schedule import State
+from foliot.domain.settlement import Outcome
 from foliot.ports import Launch, RunRow, Transaction
 
 
@@ -27,9 +29,14 @@ def take_up(tx: Transaction, entries: Entries, known: Configurations, target: in
 
 def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, runs: list[RunRow]) -> None:
     judged = [run for run in runs if run.hold == Hold.DUE]
+    refusal = entries.refusal(tx, schedule)
     for run in runs:
         if run.hold == Hold.RETRY and run.kind == Kind.SLOT and state.is_paused(tx.now):
             tx.park(run.ref)
+        elif run.hold != Hold.DUE and refusal is not None:
+            outcome = Outcome(Status.SKIPPED, refusal)
+            entries.end_run(run.ref, outcome.status, outcome.reason)
+            state = post_end(tx, entries, schedule, state, end_of_row(run, outcome))
         elif run.hold != Hold.DUE and entries.crew.room_for(state.target):
             # Admitted before, or taken from a worker that died: it has its place already.
             entries.start_run(schedule, state, run, occupies=bool(run.occupies))

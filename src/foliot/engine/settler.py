@@ -93,4 +93,5 @@ def end_of(report: Report) -> End:
         input=launch.own_input,
         overlap=launch.overlap,
         outcome=report.outcome,
+        was_delivered=launch.token > 1,
     )

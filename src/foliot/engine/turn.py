@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from foliot.books.configurations import Configurations
 from foliot.books.entries import Crew, Entries
+from foliot.books.permits import Permits
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.skew import Skew
 from foliot.engine.backfiller import feed
@@ -67,13 +68,16 @@ class Shift:
         self.clock = clock
         self.settings = settings
         self.known = known
+        self.permits = Permits()
 
     def work(self, tx: Transaction, situation: Situation) -> Turn:
         """All that a turn writes. It may be run again from the start: it changes nothing but the database."""
         self.known.begin()
+        news = tx.news(situation.worker)
+        self.permits.begin(news.grants)
         skew = Skew.measured(tx.now, situation.asked_at, self.clock.now())
         settings = self.settings
-        entries = Entries(tx, Crew(situation.worker, situation.rooms))
+        entries = Entries(tx, Crew(situation.worker, situation.rooms), self.permits)
         recalled = None
         leased_until = situation.leased_until
         if situation.held is not None:
@@ -89,9 +93,8 @@ class Shift:
             refused = settle_with_care(tx, entries, self.known, situation.reports).refused
         elif situation.reports:
             settle_all(tx, entries, self.known, situation.reports)
-        expires_at = tx.next_expiry(situation.worker)
         rescued = NOBODY
-        if situation.starts and expires_at is not None and expires_at < tx.now:
+        if situation.starts and news.expires_at is not None and news.expires_at < tx.now:
             rescued = rescue(tx, entries, self.known, situation.worker)
         earliest = tx.earliest(list(situation.rooms))
         has_more = self._start_due(tx, entries, situation, earliest) or rescued.has_more
@@ -100,7 +103,8 @@ class Shift:
         leased_until = self._lease(tx, situation.worker, leased_until, in_hand, len(launches))
         if entries.recalls:
             tx.notify("recall")
-        next_at = None if has_more else self._next(situation, tx.earliest(list(situation.rooms)), expires_at, tx.now)
+        earliest = [] if has_more else tx.earliest(list(situation.rooms))
+        next_at = None if has_more else self._next(situation, earliest, news.expires_at, tx.now)
         return Turn(
             tx.now,
             launches,

@@ -1,7 +1,7 @@
 """What the verbs write when a schedule comes to be, changes, loses a slot, or goes."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from foliot.books.configurations import Scheduled, compiled
 from foliot.books.entries import Entries
@@ -16,13 +16,23 @@ from foliot.domain.slots import Slot
 from foliot.ports import RunRow, ScheduleRow, Transaction
 from foliot.services.configuration import Stored
 from foliot.services.desk import Found
+from foliot.services.permission import NO_WISH, Wish, grants_for, let_go, regranted
 from foliot.services.views import Schedule, schedule_view
+
+
+class Wanted(NamedTuple):
+    """A schedule that is to be."""
+
+    id: str
+    name: str
+    stored: Stored
+    wish: Wish
 
 
 def insert_schedules(
     tx: Transaction,
     entries: Entries,
-    wanted: list[tuple[str, str, Stored]],
+    wanted: list[Wanted],
     targets: Mapping[str, int],
     deleted: Mapping[str, ScheduleRow],
     app: str | None,
@@ -31,22 +41,23 @@ def insert_schedules(
     rows, cursors, created = [], [], []
     now = tx.now
     refs = iter(tx.new_schedule_refs(len(wanted) - len(deleted)))
-    for schedule_id, name, stored in wanted:
+    grants = grants_for(tx, [(stored.target, wish) for _, _, stored, wish in wanted])
+    for (schedule_id, name, stored, _), grant in zip(wanted, grants, strict=True):
         target = targets[stored.target]
         old = deleted.get(schedule_id)
         if old is not None:
-            created.append(_revive(tx, entries, old, stored, target, app))
+            created.append(_revive(tx, entries, old, stored, target, app, grant))
             continue
         ref = next(refs)
         policies = read_policies(stored.policies)
         wake_at = _first_due(Timetable(compiled(stored.spec), schedule_id), now)
         text = (stored.spec, stored.policies, stored.input, stored.labels, stored.memo)
-        rows.append((ref, schedule_id, name, app, target, *text, 1, now, now, now))
+        rows.append((ref, schedule_id, name, app, target, *text, 1, now, now, now, grant))
         cursors.append((ref, 1, target, now, wake_at, policies.limit))
         row = ScheduleRow(
-            ref, schedule_id, name, app, target, stored.target, *text, 1, now, now, now, None, None, None, 0
+            ref, schedule_id, name, app, target, stored.target, *text, 1, now, now, now, None, None, None, 0, grant
         )
-        state = State(ref, 1, target, now, wake_at, None, None, 0, 0, policies.limit, 0, None, None)
+        state = State(ref, 1, target, now, wake_at, None, None, 0, 0, policies.limit, 0, None, None, 0)
         created.append(schedule_view(row, state, now, 0))
     tx.insert_schedules(rows, cursors)
     return created
@@ -62,7 +73,7 @@ def deleted_schedules(tx: Transaction, ids: list[str]) -> dict[str, ScheduleRow]
 
 
 def _revive(
-    tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, app: str | None
+    tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, app: str | None, grant: int
 ) -> Schedule:
     """A deleted schedule lives again, as new, but goes on where its cursor stands: no slot fires twice."""
     (state,) = tx.states([row.ref])
@@ -76,6 +87,7 @@ def _revive(
         remaining=read_policies(stored.policies).limit,
         last_result=None,
         last_failure=None,
+        refusals=0,
     )
     entries.move(state)
     return change(
@@ -90,16 +102,18 @@ def _revive(
         paused_by=None,
         created_at=tx.now,
         spec_since=tx.now,
+        grant_ref=grant,
     )
 
 
-def edit(tx: Transaction, entries: Entries, found: Found, stored: Stored) -> Schedule:
+def edit(tx: Transaction, entries: Entries, found: Found, stored: Stored, wish: Wish = NO_WISH) -> Schedule:
     """Make the schedule what is stored; new rules hold from now on and never for what was before."""
     row, state, before = found
-    if stored == stored_form(row):
+    grant = regranted(tx, row.grant_ref, wish, row.target_name, stored.target)
+    if stored == stored_form(row) and grant == row.grant_ref:
         return shown(tx, row, state)
     target = tx.target_refs([stored.target])[stored.target]
-    changes: dict[str, Any] = {**stored._asdict(), "target": target}
+    changes: dict[str, Any] = {**stored._asdict(), "target": target, "grant_ref": grant}
     if stored.spec != row.spec or stored.policies != row.policies:
         state = post_edit(tx, entries, before, state)
         entries.write(tx)
@@ -176,6 +190,7 @@ def delete_schedule(tx: Transaction, entries: Entries, found: Found) -> None:
     for backfill in tx.list_backfills(row.ref):
         if backfill.ended_at is None:
             tx.save_backfill(backfill._replace(wake_at=None, ended_at=tx.now))
+    let_go(tx, row.grant_ref)
     state = state._replace(wake_at=None, held=0, running=state.running - freed, pause_from=None, pause_to=None)
     change(tx, entries, row, state, deleted_at=tx.now)
 

@@ -23,6 +23,7 @@ from foliot.services.backfilling import MOST_LISTED, all_slots, check_range, pla
 from foliot.services.configuration import patched, stored_of
 from foliot.services.desk import Desk, find, find_row
 from foliot.services.editing import (
+    Wanted,
     change,
     check_token,
     delete_schedule,
@@ -35,6 +36,7 @@ from foliot.services.editing import (
     stored_form,
     view_of,
 )
+from foliot.services.permission import wish_of
 from foliot.services.views import Backfill, Run, Schedule, backfill_view, run_view, schedule_view
 
 Moment = datetime | str
@@ -72,19 +74,23 @@ class ScheduleVerbs:
                 raise Invalid(f"create_many takes mappings of a name and options, got {given!r}")
             options = dict(given)
             name = options.pop("name", None)
-            wanted.append((slug_of(name), name, stored_of(name, options)))
-        if len({schedule_id for schedule_id, _, _ in wanted}) < len(wanted):
+            wish = wish_of(options.pop("user", None), options.pop("grant", None))
+            wanted.append(Wanted(slug_of(name), name, stored_of(name, options), wish))
+        if len({schedule.id for schedule in wanted}) < len(wanted):
             raise Conflict("schedules take different names, got one of them twice")
 
         def act(tx: Transaction, entries: Entries) -> list[Schedule]:
-            targets = tx.target_refs({stored.target for _, _, stored in wanted})
-            deleted = deleted_schedules(tx, [schedule_id for schedule_id, _, _ in wanted])
+            targets = tx.target_refs({schedule.stored.target for schedule in wanted})
+            deleted = deleted_schedules(tx, [schedule.id for schedule in wanted])
             return insert_schedules(tx, entries, wanted, targets, deleted, app)
 
         return self._desk.write(act)
 
-    def upsert(self, name: str, *, app: str | None = None, **options: Any) -> Schedule:
+    def upsert(
+        self, name: str, *, app: str | None = None, user: str | None = None, grant: str | None = None, **options: Any
+    ) -> Schedule:
         """Create it, or make it what these options say; unchanged it is left alone, and paused it stays paused."""
+        wish = wish_of(user, grant)
         schedule_id, stored = slug_of(name), stored_of(name, options)
         app = text_of("app", app)
 
@@ -94,11 +100,12 @@ class ScheduleVerbs:
                 targets = tx.target_refs([stored.target])
                 # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
                 deleted = {} if row is None else {schedule_id: row}
-                return insert_schedules(tx, entries, [(schedule_id, name, stored)], targets, deleted, app)[0]
+                wanted = Wanted(schedule_id, name, stored, wish)
+                return insert_schedules(tx, entries, [wanted], targets, deleted, app)[0]
             found = find(tx, schedule_id)
             if app is not None and found.row.app != app:
                 tx.update_schedule(found.row.ref, app=app)
-            return edit(tx, entries, found, stored)
+            return edit(tx, entries, found, stored, wish)
 
         return self._desk.write(act)
 
@@ -133,26 +140,27 @@ class ScheduleVerbs:
 
         return self._desk.read(act)
 
-    def replace(self, name: str, *, token: int, **options: Any) -> Schedule:
+    def replace(self, name: str, *, token: int, grant: str | None = None, **options: Any) -> Schedule:
         """Make it what these options say, as a whole; Conflict when it was changed since the token was read."""
-        stored = stored_of(name, options)
+        stored, wish = stored_of(name, options), wish_of(None, grant)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
             found = find(tx, name)
             check_token(found.row, token)
-            return edit(tx, entries, found, stored)
+            return edit(tx, entries, found, stored, wish)
 
         return self._desk.write(act)
 
-    def patch(self, name: str, *, token: int | None = None, **changes: Any) -> Schedule:
+    def patch(self, name: str, *, token: int | None = None, grant: str | None = None, **changes: Any) -> Schedule:
         """Change only these options; None puts one back to its default. The token is checked when given."""
+        wish = wish_of(None, grant)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
             found = find(tx, name)
             if token is not None:
                 check_token(found.row, token)
             stored = patched(stored_form(found.row), read_policies(found.row.policies), changes)
-            return edit(tx, entries, found, stored)
+            return edit(tx, entries, found, stored, wish)
 
         return self._desk.write(act)
 

@@ -9,13 +9,14 @@ from typing import Any
 
 from foliot.books.configurations import compiled, labels_in
 from foliot.domain.backfill import Direction, Which
+from foliot.domain.grants import REFUSALS_UNTIL_ATTENTION, grant_id
 from foliot.domain.instants import moment_of
 from foliot.domain.policies import Policies, read_policies
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import Standing, State
 from foliot.domain.slots import SlotKey, run_id
 from foliot.domain.spec import Spec
-from foliot.ports import BackfillRow, RunRow, ScheduleRow
+from foliot.ports import BackfillRow, GrantRow, RunRow, ScheduleRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ class Schedule:
     """Runs under way, of whatever kind."""
     held: int
     remaining: int | None
+    grant: str
+    """By whose permission it runs."""
+    needs_attention: bool
+    """It was not permitted to start several times in a row."""
     created_at: datetime
     updated_at: datetime
 
@@ -103,6 +108,18 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class Grant:
+    """A permission: whose it is, for what, and until when."""
+
+    id: str
+    user: str
+    scopes: tuple[str, ...]
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Backfill:
     """A backfill as it stands; a dry run has no number and lists its slots."""
 
@@ -145,8 +162,22 @@ def schedule_view(row: ScheduleRow, state: State, now: int, running: int) -> Sch
         running=running,
         held=state.held,
         remaining=state.remaining,
+        grant=grant_id(row.grant_ref),
+        needs_attention=state.refusals >= REFUSALS_UNTIL_ATTENTION,
         created_at=moment_of(row.created_at),
         updated_at=moment_of(row.updated_at),
+    )
+
+
+def grant_view(row: GrantRow) -> Grant:
+    grant = row.grant
+    return Grant(
+        id=grant.id,
+        user=grant.user,
+        scopes=tuple(sorted(grant.scopes)),
+        expires_at=_moment(grant.expires_at),
+        revoked_at=_moment(grant.revoked_at),
+        created_at=moment_of(row.created_at),
     )
 
 

@@ -25,7 +25,7 @@ _ALL_COLD = f"SELECT {_COLD} FROM schedules JOIN targets ON targets.ref = schedu
 _INSERT = InsertMany(
     "schedules",
     "ref id:text name:text app:text target spec:text policies:text input:text labels:text memo:text version"
-    " created_at updated_at spec_since",
+    " created_at updated_at spec_since grant_ref",
 )
 _INSERT_CURSOR = InsertMany("cursors", "ref version target swept_to wake_at remaining")
 

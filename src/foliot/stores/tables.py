@@ -52,6 +52,51 @@ targets = Table(
     sqlite_strict=True,
 )
 
+users = Table(
+    "users",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("created_at", Number, nullable=False),
+    sqlite_strict=True,
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("user_ref", Number, ForeignKey("users.ref"), nullable=False),
+    Column("is_default", Number, nullable=False),
+    Column("created_at", Number, nullable=False),
+    sqlite_strict=True,
+)
+_DEFAULT = text("is_default = 1")
+Index("accounts_default", accounts.c.user_ref, unique=True, sqlite_where=_DEFAULT, postgresql_where=_DEFAULT)
+
+grants = Table(
+    "grants",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("user_ref", Number, ForeignKey("users.ref"), nullable=False),
+    Column("account_ref", Number, ForeignKey("accounts.ref"), nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("expires_at", Number),
+    Column("revoked_at", Number),
+    Column("is_shared", Number, nullable=False),
+    Column("created_at", Number, nullable=False),
+    sqlite_strict=True,
+)
+Index("grants_user", grants.c.user_ref)
+
+# Raised by whoever changes a grant, and held until its commit: who sees the same number has seen every change.
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("number", Number, nullable=False),
+    sqlite_strict=True,
+)
+
 schedules = Table(
     "schedules",
     metadata,
@@ -73,6 +118,8 @@ schedules = Table(
     Column("pause_note", Text),
     Column("paused_by", Text),
     Column("pruned_before", Number, nullable=False, server_default=text("0")),
+    # No foreign key: a schedule whose grant is not there is a case of its own, and skips its slots.
+    Column("grant_ref", Number, nullable=False),
     sqlite_strict=True,
 )
 
@@ -92,6 +139,7 @@ cursors = Table(
     Column("marks", Number, nullable=False, server_default=text("0")),
     Column("last_result", Number),
     Column("last_failure", Number),
+    Column("refusals", Number, nullable=False, server_default=text("0")),
     sqlite_strict=True,
     # Each row changes with every run: with room beside it, the change stays on its page and off its indexes.
     postgresql_with={"fillfactor": 50},

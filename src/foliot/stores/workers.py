@@ -1,6 +1,6 @@
 """Workers: who holds leases, until when, and who is gone."""
 
-from foliot.ports import Expired
+from foliot.ports import Expired, News
 from foliot.stores.part import Part
 
 
@@ -32,11 +32,13 @@ class Workers(Part):
         """Nothing is left of what the worker held."""
         self._do("UPDATE workers SET lease_until = NULL WHERE ref = ?", worker)
 
-    def next_expiry(self, but: int) -> int | None:
-        """When the first of the other workers' leases runs out."""
-        text = "SELECT lease_until FROM workers WHERE lease_until IS NOT NULL AND ref <> ? ORDER BY lease_until LIMIT 1"
-        rows = self._all(text, but)
-        return int(rows[0][0]) if rows else None
+    def news(self, but: int) -> News:
+        """When the first of the other workers' leases runs out, and how often grants were changed."""
+        text = (
+            "SELECT (SELECT lease_until FROM workers WHERE lease_until IS NOT NULL AND ref <> ?"
+            " ORDER BY lease_until LIMIT 1), coalesce((SELECT number FROM revisions WHERE name = 'grants'), 0)"
+        )
+        return News(*self._all(text, but)[0])
 
     def remove_stopped(self, before: int) -> int:
         """Forget workers long gone; all but the newest, whose number SQLite would give to the next."""

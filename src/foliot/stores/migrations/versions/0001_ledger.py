@@ -1,4 +1,4 @@
-"""Schedules, cursors, runs, gaps, backfills and workers"""
+"""Users, accounts and grants; schedules, cursors, runs, gaps, backfills and workers"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,6 +18,59 @@ def upgrade() -> None:
         sa.Column("name", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("ref", name=op.f("targets_pkey")),
         sa.UniqueConstraint("name", name=op.f("targets_name_key")),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "users",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.PrimaryKeyConstraint("ref", name=op.f("users_pkey")),
+        sa.UniqueConstraint("id", name=op.f("users_id_key")),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "accounts",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("is_default", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["user_ref"], ["users.ref"], name=op.f("accounts_user_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("accounts_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("accounts", schema=None) as batch_op:
+        batch_op.create_index(
+            "accounts_default",
+            ["user_ref"],
+            unique=True,
+            sqlite_where=sa.text("is_default = 1"),
+            postgresql_where=sa.text("is_default = 1"),
+        )
+
+    op.create_table(
+        "grants",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("account_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("scopes", sa.Text(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("revoked_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("is_shared", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("grants_account_ref_fkey")),
+        sa.ForeignKeyConstraint(["user_ref"], ["users.ref"], name=op.f("grants_user_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("grants_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("grants", schema=None) as batch_op:
+        batch_op.create_index("grants_user", ["user_ref"], unique=False)
+
+    op.create_table(
+        "revisions",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("number", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("revisions_pkey")),
         sqlite_strict=True,
     )
     op.create_table(
@@ -65,6 +118,7 @@ def upgrade() -> None:
             server_default=sa.text("0"),
             nullable=False,
         ),
+        sa.Column("grant_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.ForeignKeyConstraint(["target"], ["targets.ref"], name=op.f("schedules_target_fkey")),
         sa.PrimaryKeyConstraint("ref", name=op.f("schedules_pkey")),
         sa.UniqueConstraint("id", name=op.f("schedules_id_key")),
@@ -132,6 +186,12 @@ def upgrade() -> None:
         ),
         sa.Column("last_result", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("last_failure", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column(
+            "refusals",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            server_default=sa.text("0"),
+            nullable=False,
+        ),
         sa.ForeignKeyConstraint(["ref"], ["schedules.ref"], name=op.f("cursors_ref_fkey")),
         sa.PrimaryKeyConstraint("ref", name=op.f("cursors_pkey")),
         sqlite_strict=True,

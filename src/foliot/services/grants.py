@@ -1,0 +1,93 @@
+"""The verbs on grants: what users permit, and what they no longer do."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from foliot.books.entries import Entries
+from foliot.domain.errors import Invalid
+from foliot.domain.grants import LOCAL, read_grant_id, scopes_of
+from foliot.domain.instants import instant_of, rfc3339
+from foliot.domain.runs import Order
+from foliot.domain.schedule import user_of
+from foliot.ports import Transaction
+from foliot.services.desk import Desk
+from foliot.services.permission import find_grant, make_grant, scopes_text
+from foliot.services.views import Grant, grant_view
+
+Moment = datetime | str
+Grants = list[Grant]
+
+
+class GrantVerbs:
+    """What may be asked of grants. A grant is named by its id."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def create(
+        self,
+        scopes: str | Iterable[str],
+        *,
+        user: str = LOCAL,
+        expires_at: Moment | None = None,
+        everything: bool = False,
+    ) -> Grant:
+        """Permit these targets on the user's account; `graph:execute:*` only when `everything` says so too."""
+        wanted, owner = scopes_of(scopes, consents_to_everything=everything), user_of(user)
+        ends_at = None if expires_at is None else instant_of(expires_at, "expires_at")
+
+        def act(tx: Transaction, _: Entries) -> Grant:
+            if ends_at is not None and ends_at <= tx.now:
+                raise Invalid(f"expires_at takes a moment to come, got {rfc3339(ends_at)}")
+            return _shown(tx, make_grant(tx, owner, wanted, ends_at))
+
+        return self._desk.write(act)
+
+    def get(self, grant: str) -> Grant:
+        ref = read_grant_id(grant)
+        return self._desk.read(lambda tx: _shown(tx, ref))
+
+    def list(self, user: str | None = None) -> Grants:
+        """The grants of that user, or everybody's, the oldest first."""
+        owner = None if user is None else user_of(user)
+        return self._desk.read(lambda tx: [grant_view(row) for row in tx.list_grants(owner)])
+
+    def extend(self, grant: str, expires_at: Moment | None) -> Grant:
+        """Let it end at another moment, or never. One that was revoked stays revoked."""
+        ref = read_grant_id(grant)
+        ends_at = None if expires_at is None else instant_of(expires_at, "expires_at")
+
+        def act(tx: Transaction, _: Entries) -> Grant:
+            tx.change_grant(ref, scopes_text(find_grant(tx, ref).grant.scopes), ends_at)
+            return _shown(tx, ref)
+
+        return self._desk.write(act)
+
+    def rescope(self, grant: str, scopes: str | Iterable[str], *, everything: bool = False) -> Grant:
+        """Let it permit these targets, and no others, from now on."""
+        ref = read_grant_id(grant)
+        wanted = scopes_of(scopes, consents_to_everything=everything)
+
+        def act(tx: Transaction, _: Entries) -> Grant:
+            tx.change_grant(ref, scopes_text(wanted), find_grant(tx, ref).grant.expires_at)
+            return _shown(tx, ref)
+
+        return self._desk.write(act)
+
+    def revoke(self, grant: str, *, stop: bool = False) -> Grant:
+        """Nothing starts by it any more; what runs already is asked to stop only if that is said."""
+        ref = read_grant_id(grant)
+
+        def act(tx: Transaction, entries: Entries) -> Grant:
+            find_grant(tx, ref)
+            tx.revoke([ref])
+            if stop:
+                tx.tell(tx.running_under(ref), Order.CANCEL_BY_USER)
+                entries.recalls = True
+            return _shown(tx, ref)
+
+        return self._desk.write(act)
+
+
+def _shown(tx: Transaction, ref: int) -> Grant:
+    return grant_view(find_grant(tx, ref))

@@ -1,0 +1,119 @@
+"""Which grant a schedule gets, and what becomes of the one that was made for it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from foliot.domain.errors import Denied, NotFound
+from foliot.domain.grants import EVERYTHING, LOCAL, grant_id, permits_everything, read_grant_id, refusal_of, scope_of
+from foliot.domain.runs import Reason
+from foliot.domain.schedule import user_of
+from foliot.ports import GrantRow, Transaction
+
+_WHY = {
+    Reason.GRANT_REVOKED: "was revoked",
+    Reason.GRANT_EXPIRED: "has expired",
+    Reason.GRANT_SCOPE: "does not cover",
+}
+
+
+class Wish(NamedTuple):
+    """By whose permission a schedule is to run: that grant, one made for this user and this schedule, or the local."""
+
+    user: str | None = None
+    grant: int | None = None
+
+
+NO_WISH = Wish()
+
+
+def wish_of(user: str | None, grant: str | None) -> Wish:
+    return Wish(None if user is None else user_of(user), None if grant is None else read_grant_id(grant))
+
+
+def scopes_text(scopes: Iterable[str]) -> str:
+    return json.dumps(sorted(scopes), separators=(",", ":"))
+
+
+def grants_for(tx: Transaction, wishes: Sequence[tuple[str, Wish]]) -> list[int]:
+    """For each target and wish its grant, made now where there is none; Denied when one is not for the target."""
+    made = iter(tx.new_grant_refs(sum(_is_made(wish) for _, wish in wishes)))
+    accounts = {user: _account(tx, user) for user in {wish.user for _, wish in wishes if _is_made(wish)} if user}
+    local = _local_grant(tx) if any(wish == NO_WISH for _, wish in wishes) else 0
+    rows, refs = [], []
+    for target, wish in wishes:
+        if wish.grant is not None:
+            refs.append(_checked(tx, wish, target))
+        elif wish.user is None:
+            refs.append(local)
+        else:
+            ref = next(made)
+            rows.append((ref, *accounts[wish.user], scopes_text([scope_of(target)]), None, 0, tx.now))
+            refs.append(ref)
+    tx.insert_grants(rows)
+    return refs
+
+
+def _is_made(wish: Wish) -> bool:
+    return wish.user is not None and wish.grant is None
+
+
+def _account(tx: Transaction, user: str) -> tuple[int, int]:
+    """The user and the account that pays."""
+    user_ref = tx.user_ref(user)
+    return user_ref, tx.default_account(user_ref)
+
+
+def _local_grant(tx: Transaction) -> int:
+    """The permission of a program that knows no users: to run whatever it has."""
+    for row in tx.list_grants(LOCAL):
+        if row.is_shared and permits_everything(row.grant, tx.now):
+            return row.grant.ref
+    return make_grant(tx, LOCAL, {EVERYTHING}, None)
+
+
+def make_grant(tx: Transaction, user: str, scopes: Iterable[str], expires_at: int | None) -> int:
+    """A grant that stands by itself."""
+    (ref,) = tx.new_grant_refs(1)
+    tx.insert_grants([(ref, *_account(tx, user), scopes_text(scopes), expires_at, 1, tx.now)])
+    return ref
+
+
+def find_grant(tx: Transaction, ref: int) -> GrantRow:
+    rows = tx.grants([ref])
+    if not rows:
+        raise NotFound(f"there is no grant {grant_id(ref)!r}: `grants.list()` shows those that there are")
+    return rows[0]
+
+
+def _checked(tx: Transaction, wish: Wish, target: str) -> int:
+    assert wish.grant is not None
+    grant = find_grant(tx, wish.grant).grant
+    if wish.user is not None and grant.user != wish.user:
+        raise Denied(f"{grant.id} is not {wish.user}'s: use a grant of that user, or none to have one made")
+    refusal = refusal_of(grant, target, tx.now)
+    if refusal is not None:
+        raise Denied(f"{grant.id} {_WHY[refusal]} {target}: make a grant with {scope_of(target)!r}")
+    return wish.grant
+
+
+def regranted(tx: Transaction, current: int, wish: Wish, before: str, target: str) -> int:
+    """The grant of a schedule that is changed: another if one is wished for; its own follows its target."""
+    rows = tx.grants([current])
+    own = rows[0] if rows and not rows[0].is_shared else None
+    if wish.grant is not None and wish.grant != current:
+        chosen = _checked(tx, wish, target)
+        if own is not None:
+            tx.revoke([current])
+        return chosen
+    if own is not None and target != before:
+        tx.change_grant(current, scopes_text([scope_of(target)]), own.grant.expires_at)
+    elif target != before:
+        _checked(tx, Wish(grant=current), target)
+    return current
+
+
+def let_go(tx: Transaction, grant_ref: int) -> None:
+    """The schedule is gone: so is the permission that was made for it."""
+    if any(not row.is_shared for row in tx.grants([grant_ref])):
+        tx.revoke([grant_ref])

@@ -1,0 +1,81 @@
+"""Users, their accounts, and what they permit."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from foliot.domain.grants import Grant
+from foliot.ports import GrantRow
+from foliot.stores.dialect import InsertMany, Row
+from foliot.stores.part import Part
+
+_INSERT = InsertMany("grants", "ref user_ref account_ref scopes:text expires_at is_shared created_at")
+_SELECT = (
+    "SELECT g.ref, u.id, g.account_ref, g.scopes, g.expires_at, g.revoked_at, g.is_shared, g.created_at"
+    " FROM grants g JOIN users u ON u.ref = g.user_ref"
+)
+
+
+class Grants(Part):
+    def grants(self, refs: Iterable[int]) -> list[GrantRow]:
+        """Those of these that there are."""
+        return self._grants(f"{_SELECT} WHERE {self.dialect.any_of('g.ref')}", self.dialect.list_of(refs))
+
+    def list_grants(self, user: str | None) -> list[GrantRow]:
+        """The grants of that user, or everybody's, the oldest first."""
+        if user is None:
+            return self._grants(f"{_SELECT} ORDER BY g.ref")
+        return self._grants(f"{_SELECT} WHERE u.id = ? ORDER BY g.ref", user)
+
+    def _grants(self, text: str, *values: Any) -> list[GrantRow]:
+        return [
+            GrantRow(Grant(ref, user, account, frozenset(json.loads(scopes)), expires_at, revoked_at), *rest)
+            for ref, user, account, scopes, expires_at, revoked_at, *rest in self._all(text, *values)
+        ]
+
+    def new_grant_refs(self, count: int) -> Sequence[int]:
+        """Keys for that many grants to be inserted in this transaction."""
+        return self.dialect.new_keys(self.cursor, "grants", count)
+
+    def insert_grants(self, rows: Sequence[Row]) -> None:
+        self.dialect.insert(self.cursor, _INSERT, rows)
+
+    def revoke(self, refs: Iterable[int]) -> None:
+        """Nothing starts under these any more; those that were revoked before stay so since then."""
+        text = f"UPDATE grants SET revoked_at = ? WHERE {self.dialect.any_of('ref')} AND revoked_at IS NULL"
+        self._do(text, self.now, self.dialect.list_of(refs))
+        self._tell()
+
+    def change_grant(self, ref: int, scopes: str, expires_at: int | None) -> None:
+        self._do("UPDATE grants SET scopes = ?, expires_at = ? WHERE ref = ?", scopes, expires_at, ref)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Whoever looks at the number of changes knows, from this commit on, that there was one."""
+        self._do(
+            "INSERT INTO revisions (name, number) VALUES ('grants', 1)"
+            " ON CONFLICT (name) DO UPDATE SET number = revisions.number + 1"
+        )
+
+    def user_ref(self, user: str) -> int:
+        """The user of that id, known from now on."""
+        asked = ("SELECT ref FROM users WHERE id = ?", user)
+        if not self._all(*asked):
+            self._do("INSERT INTO users (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", user, self.now)
+        return int(self._all(*asked)[0][0])
+
+    def default_account(self, user_ref: int) -> int:
+        """The account that a user's runs are charged to, opened when there was none."""
+        asked = ("SELECT ref FROM accounts WHERE user_ref = ? AND is_default = 1", user_ref)
+        if not self._all(*asked):
+            text = "INSERT INTO accounts (user_ref, is_default, created_at) VALUES (?, 1, ?) ON CONFLICT DO NOTHING"
+            self._do(text, user_ref, self.now)
+        return int(self._all(*asked)[0][0])
+
+    def running_under(self, grant_ref: int) -> list[int]:
+        """The runs that are under way by that permission."""
+        text = (
+            "SELECT runs.ref FROM runs JOIN schedules ON schedules.ref = runs.schedule_ref"
+            " WHERE runs.status = 'running' AND schedules.grant_ref = ?"
+        )
+        return [int(row[0]) for row in self._all(text, grant_ref)]
