@@ -11,6 +11,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
 
+from foliot.domain.credits import Pricing, usage_of
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.policies import Span
 from foliot.domain.schedule import Standing, slug_of
@@ -19,11 +20,12 @@ from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from foliot.executors.python import PythonExecutor
+from foliot.services.accounts import AccountVerbs
 from foliot.services.configuration import stored_of
 from foliot.services.grants import GrantVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
-from foliot.settings import database_url
+from foliot.settings import database_url, pricing_of
 from foliot.wiring import Parts
 
 log = logging.getLogger("foliot")
@@ -43,11 +45,17 @@ class Foliot:
     """
 
     def __init__(
-        self, database: str | None = None, *, name: str = "foliot", settings: EngineSettings | None = None
+        self,
+        database: str | None = None,
+        *,
+        name: str = "foliot",
+        settings: EngineSettings | None = None,
+        pricing: Pricing | None = None,
     ) -> None:
         self.name = slug_of(name)
         self.url = database_url(database)
         self.settings = settings or EngineSettings()
+        self.pricing = pricing or pricing_of()
         self.executor = PythonExecutor(self.settings.threads)
         self._graphs: dict[Any, str] = {}
         self._declared: dict[str, dict[str, Any]] = {}
@@ -135,6 +143,24 @@ class Foliot:
     def runs(self) -> RunVerbs:
         return self.parts.runs
 
+    def report_usage(
+        self,
+        run_id: str,
+        unit: str,
+        *,
+        model: str | None = None,
+        tokens: int | None = None,
+        cost: object = None,
+        source: str = "foliot",
+    ) -> str:
+        """Charge for a call of a run, also long after its end: `now`, or `before` when it was, or `deferred`."""
+        usage = usage_of(unit, source=source, model=model, tokens=tokens, cost=cost)
+        return str(self.parts.till.report(run_id, usage))
+
+    @property
+    def accounts(self) -> AccountVerbs:
+        return self.parts.accounts
+
     @property
     def grants(self) -> GrantVerbs:
         return self.parts.grants
@@ -142,7 +168,7 @@ class Foliot:
     @property
     def parts(self) -> Parts:
         if self._parts is None:
-            self._parts = Parts(self.url, self.executor)
+            self._parts = Parts(self.url, self.executor, pricing=self.pricing)
         return self._parts
 
     @property

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from foliot.domain.backfill import Attempted
+from foliot.domain.credits import Usage
 from foliot.domain.generation import Gap
 from foliot.domain.grants import Grant
 from foliot.domain.runs import Order, Status
@@ -106,6 +107,43 @@ class RunFilter(NamedTuple):
     backfill: int | None = None
     limit: int = 100
     offset: int = 0
+
+
+class AccountRow(NamedTuple):
+    """Who pays."""
+
+    ref: int
+    user: str
+    balance: int
+    is_limited: int
+    """Whether what is paid needs a balance; the account of a program that knows no users does not."""
+
+
+class PostingRow(NamedTuple):
+    """A row of an account's ledger."""
+
+    kind: str
+    amount: int
+    balance_after: int
+    reference: str
+    created_at: int
+
+
+class ReceiptRow(NamedTuple):
+    """A row of the receipts."""
+
+    ref: int
+    account_ref: int
+    source: str
+    reference: str
+    run_ref: int
+    unit: str
+    model: str | None
+    tokens: int | None
+    cost: str | None
+    credits: int | None
+    """None until somebody knows what it cost."""
+    created_at: int
 
 
 class GrantRow(NamedTuple):
@@ -253,7 +291,14 @@ class Transaction(Protocol):
     def revoke(self, refs: Iterable[int]) -> None: ...
     def change_grant(self, ref: int, scopes: str, expires_at: int | None) -> None: ...
     def user_ref(self, user: str) -> int: ...
-    def default_account(self, user_ref: int) -> int: ...
+    def default_account(self, user_ref: int, *, is_limited: bool) -> int: ...
+    def account(self, account_ref: int) -> AccountRow: ...
+    def limit_account(self, account_ref: int, *, is_limited: bool) -> None: ...
+    def post(self, account_ref: int, kind: str, amount: int, reference: str) -> int | None: ...
+    def postings(self, account_ref: int, limit: int) -> list[PostingRow]: ...
+    def receipt(self, source: str, reference: str) -> ReceiptRow | None: ...
+    def receipts_of(self, run_ref: int) -> list[ReceiptRow]: ...
+    def save_receipt(self, receipt: ReceiptRow) -> None: ...
     def running_under(self, grant_ref: int) -> list[int]: ...
 
     def insert_backfill(self, **values: Any) -> int: ...
@@ -302,6 +347,7 @@ class Launch(NamedTuple):
     """What it was given instead of the schedule's input, and the overlap policy it brought; its retry gets both."""
     overlap: str | None
     timeout: int | None
+    grant_ref: int
     result_of: int | None
     """The run whose result it is handed, and the one whose failure."""
     failure_of: int | None
@@ -312,7 +358,7 @@ class Launch(NamedTuple):
 class Control:
     """Between a worker and the code that it runs: what the one asks, and what the other says of its progress."""
 
-    __slots__ = ("fenced", "interruptible", "order", "progress")
+    __slots__ = ("fenced", "interruptible", "order", "progress", "usages")
 
     def __init__(self) -> None:
         self.order: Order | None = None
@@ -323,6 +369,8 @@ class Control:
         """Whether its code can be interrupted from outside; a thread cannot."""
         self.progress: str | None = None
         """The latest that it reported, as JSON, until the worker has written it down."""
+        self.usages: list[Usage] | None = None
+        """The billable calls that it has reported; most runs have none."""
 
 
 class Gate(Protocol):

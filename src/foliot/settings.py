@@ -1,10 +1,16 @@
 """What the environment says."""
 
+import json
 import os
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
 
+from foliot.domain.credits import DEFAULT_MARKUP, LEAST_MARKUP, Pricing, read_catalogue
 from foliot.domain.errors import Invalid
 
 DATABASE = "FOLIOT_DATABASE"
+CATALOGUE = "FOLIOT_CATALOGUE"
+MARKUP = "FOLIOT_MARKUP"
 
 
 def database_url(given: str | None) -> str:
@@ -12,3 +18,23 @@ def database_url(given: str | None) -> str:
     if not isinstance(given, str | None):
         raise Invalid(f"a database URL is text such as sqlite:///foliot.db, got {given!r}")
     return given or os.environ.get(DATABASE) or "sqlite:///foliot.db"
+
+
+def pricing_of() -> Pricing:
+    """What models cost, by the file that the environment names, and how much is added to it."""
+    said = os.environ.get(MARKUP)
+    try:
+        markup = Decimal(said) if said else DEFAULT_MARKUP
+    except InvalidOperation:
+        markup = Decimal("NaN")
+    if not markup.is_finite() or markup < LEAST_MARKUP:
+        raise Invalid(f"{MARKUP} takes a number of {LEAST_MARKUP} or more, got {said!r}")
+    path = os.environ.get(CATALOGUE)
+    if not path:
+        return Pricing(markup=markup)
+    try:
+        return Pricing(read_catalogue(json.loads(Path(path).read_text())), markup)
+    except (OSError, ValueError) as error:
+        if isinstance(error, Invalid):
+            raise
+        raise Invalid(f"{CATALOGUE} takes a file of models as JSON, got {path!r}: {error}") from error

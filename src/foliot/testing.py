@@ -76,7 +76,7 @@ class World:
         self._clock = _Clock(instant_of(start, "start"), self._selector)
         self._before = (app.inhabited, app.executor.is_inline)
         app.executor.is_inline = True
-        self._parts = Parts(database, app.executor, self._clock)
+        self._parts = Parts(database, app.executor, self._clock, app.pricing)
         if workers > 1 and self._parts.database.is_local:
             raise Invalid("several workers need PostgreSQL: give its URL as database, or be content with one")
         self._loop = _Loop(self._selector)

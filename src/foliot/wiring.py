@@ -7,11 +7,15 @@ from dataclasses import replace
 from itertools import count
 
 from foliot.clock import SystemClock
+from foliot.domain.credits import Pricing
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from foliot.execution.gate import LocalGate
+from foliot.execution.permission import Permission
+from foliot.execution.till import Till
 from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.ports import Clock
+from foliot.services.accounts import AccountVerbs
 from foliot.services.desk import Desk
 from foliot.services.grants import GrantVerbs
 from foliot.services.runs import RunVerbs
@@ -25,16 +29,26 @@ _numbers = count(1)
 class Parts:
     """A database, the verbs on it, and the engines of this process that work on it."""
 
-    def __init__(self, url: str, executor: PythonExecutor, clock: Clock | None = None) -> None:
+    def __init__(
+        self, url: str, executor: PythonExecutor, clock: Clock | None = None, pricing: Pricing | None = None
+    ) -> None:
         self.clock: Clock = clock or SystemClock()
+        self.pricing = pricing or Pricing()
         self.executor = executor
         self.is_virtual = clock is not None
         self.database: Database = open_database(url, self.clock, is_virtual=self.is_virtual)
+        self.till = Till(self.database, self.pricing, inline=self._waits_inline)
         self.engines: list[Engine] = []
         desk = Desk(self.database, self._wake)
-        self.schedules = ScheduleVerbs(desk)
+        self.schedules = ScheduleVerbs(desk, self.pricing)
+        self.accounts = AccountVerbs(desk, self.pricing)
         self.runs = RunVerbs(desk)
         self.grants = GrantVerbs(desk)
+
+    @property
+    def _waits_inline(self) -> bool:
+        """Whether the database is waited for on the loop: a local one answers at once."""
+        return self.is_virtual or self.database.is_local
 
     def _wake(self, recalls: bool) -> None:
         for engine in self.engines:
@@ -47,7 +61,9 @@ class Parts:
         if not self.is_virtual and not self.database.is_local:
             settings = replace(settings, inline=False)
         title = f"{name} {socket.gethostname()}:{os.getpid()}/{next(_numbers)}"
-        engine = Engine(self.database, LocalGate({PROVIDER: self.executor}), self.clock, title, settings)
+        permission = Permission(self.database, self.clock, inline=self._waits_inline)
+        gate = LocalGate({PROVIDER: self.executor}, permission, self.till)
+        engine = Engine(self.database, gate, self.clock, title, settings)
         self.engines.append(engine)
         return engine
 

@@ -6,6 +6,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from foliot.domain.credits import Pricing
 from foliot.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from foliot.domain.instants import instant_of, moment_of
 from foliot.services.desk import Desk
@@ -81,7 +82,7 @@ class Client:
         self._chance = chance
         self._now = now
         desk = Desk(ShakyDatabase(fate, self), wake)
-        self.schedules = ScheduleVerbs(desk)
+        self.schedules = ScheduleVerbs(desk, Pricing())
         self.runs = RunVerbs(desk)
         self.names: list[str] = []
 

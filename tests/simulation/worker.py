@@ -8,11 +8,14 @@ from random import Random
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from foliot import Context
+from foliot.domain.credits import Pricing
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from foliot.engine.turn import Situation, Turn
 from foliot.execution.context import Cancelled
 from foliot.execution.gate import LocalGate
+from foliot.execution.permission import Permission
+from foliot.execution.till import Till
 from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.ports import Control, Launch, Transaction
 from tests.simulation.conductor import MICROSECONDS, Conductor, Process
@@ -97,8 +100,12 @@ class Worker(Process):
         self.turned_away_at = -_GATE_TRIED_WITHIN
         self.turned_away: set[str] = set()
         """Runs that came to the gate in vain, and may come to the threads much later than they were leased."""
-        gate = ShakyGate(LocalGate({PROVIDER: executor}), self._is_gate_away)
-        self.engine = Engine(ShakyDatabase(world, self), gate, self, name, settings)
+        database = ShakyDatabase(world, self)
+        local = LocalGate(
+            {PROVIDER: executor}, Permission(database, self, inline=True), Till(database, Pricing(), inline=True)
+        )
+        gate = ShakyGate(local, self._is_gate_away)
+        self.engine = Engine(database, gate, self, name, settings)
         _watch_turns(self.engine, lambda at: world.looked(name, at))
         self.working = self.loop.create_task(self.engine.run())
         self.is_stopping = False

@@ -177,6 +177,7 @@ class Entries:
                 schedule.input if own[0] is None else own[0],
                 *own,
                 schedule.policies.timeout,
+                schedule.grant_ref,
                 state.last_result,
                 state.last_failure,
             )

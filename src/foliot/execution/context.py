@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from foliot.domain.credits import usage_of
 from foliot.domain.instants import moment_of
 from foliot.domain.runs import Kind
 from foliot.domain.schedule import json_text
@@ -85,7 +86,25 @@ class Context:
         if progress is not None:
             self._control.progress = json_text("progress", progress)
 
+    def report_usage(
+        self,
+        unit: str,
+        *,
+        model: str | None = None,
+        tokens: int | None = None,
+        cost: object = None,
+        source: str = "foliot",
+    ) -> None:
+        """Say that a billable call was made: `unit` names it, `cost` is in USD, or left out while nobody knows it."""
+        usage = usage_of(unit, source=source, model=model, tokens=tokens, cost=cost)
+        if self._control.usages is None:
+            self._control.usages = []
+        self._control.usages.append(usage)
+
     @property
     def _key(self) -> SlotKey:
-        launch = self._launch
-        return SlotKey(launch.schedule_id, Kind(launch.kind), launch.nominal_at, launch.backfill)
+        return slot_of(self._launch)
+
+
+def slot_of(launch: Launch) -> SlotKey:
+    return SlotKey(launch.schedule_id, Kind(launch.kind), launch.nominal_at, launch.backfill)

@@ -1,15 +1,22 @@
-"""The gate inside one process: the leased run row is the idempotency record; what is left is to route and to judge."""
+"""The gate inside one process: permission, credit, the executor of the provider, and what was used is charged.
+
+The leased run row is the idempotency record.
+"""
 
 import asyncio
 import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from foliot.domain.credits import Usage
 from foliot.domain.errors import Invalid, NotFound, Unavailable
+from foliot.domain.grants import Grant
 from foliot.domain.runs import Order, Reason, Status
 from foliot.domain.schedule import json_text
 from foliot.domain.settlement import Outcome
-from foliot.execution.context import Cancelled, Context
+from foliot.execution.context import Cancelled, Context, slot_of
+from foliot.execution.permission import Permission
+from foliot.execution.till import Bill, Till
 from foliot.ports import Control, Launch
 
 _SUCCESS = Outcome(Status.SUCCESS)
@@ -30,8 +37,10 @@ class Executor(Protocol):
 class LocalGate:
     """Routes each run to the executor of its provider, and turns what happens into an outcome."""
 
-    def __init__(self, executors: Mapping[str, Executor]) -> None:
+    def __init__(self, executors: Mapping[str, Executor], permission: Permission, till: Till) -> None:
         self._executors = executors
+        self._permission = permission
+        self._till = till
 
     def targets(self) -> Sequence[str]:
         if len(self._executors) == 1:
@@ -43,6 +52,25 @@ class LocalGate:
         return self._executors[target.partition(":")[0]].room(target)
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
+        grant = await self._permission.grant_of(launch)
+        refusal = self._permission.refusal(grant, launch)
+        if refusal is not None or grant is None:
+            return Outcome(Status.SKIPPED, refusal)
+        if not await self._till.has_enough(launch, grant.account):
+            return Outcome(Status.SKIPPED, Reason.INSUFFICIENT_CREDITS)
+        try:
+            return await self._route(launch, control)
+        finally:
+            if control.usages:
+                await self._charge(launch, control.usages, grant)
+
+    async def _charge(self, launch: Launch, usages: Sequence[Usage], grant: Grant) -> None:
+        """Also when the run was cancelled, and not interrupted by it: what was used is owed."""
+        run = slot_of(launch)
+        bills = [Bill(launch.ref, str(run), launch.attempt, grant.account, usage) for usage in usages]
+        await asyncio.shield(self._till.take(bills))
+
+    async def _route(self, launch: Launch, control: Control) -> Outcome:
         executor = self._executors.get(launch.target.partition(":")[0])
         if executor is None:
             return Outcome(Status.ERROR, Reason.NOT_FOUND, error=f"nobody here runs {launch.target}")

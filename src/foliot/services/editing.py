@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from foliot.books.configurations import Scheduled, compiled
 from foliot.books.entries import Entries
 from foliot.books.posting import post_edit, post_release
+from foliot.domain.credits import Pricing
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.generation import Timetable
 from foliot.domain.instants import MICROSECONDS, rfc3339
@@ -16,7 +17,7 @@ from foliot.domain.slots import Slot
 from foliot.ports import RunRow, ScheduleRow, Transaction
 from foliot.services.configuration import Stored
 from foliot.services.desk import Found
-from foliot.services.permission import NO_WISH, Wish, grants_for, let_go, regranted
+from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for, let_go, regranted
 from foliot.services.views import Schedule, schedule_view
 
 
@@ -36,12 +37,14 @@ def insert_schedules(
     targets: Mapping[str, int],
     deleted: Mapping[str, ScheduleRow],
     app: str | None,
+    pricing: Pricing,
 ) -> list[Schedule]:
     """New schedules; those that are `deleted`, by id, live again. A clash with somebody else's is the database's."""
     rows, cursors, created = [], [], []
     now = tx.now
     refs = iter(tx.new_schedule_refs(len(wanted) - len(deleted)))
     grants = grants_for(tx, [(stored.target, wish) for _, _, stored, wish in wanted])
+    check_payable(tx, pricing, [(grant, stored.input) for grant, (_, _, stored, _) in zip(grants, wanted, strict=True)])
     for (schedule_id, name, stored, _), grant in zip(wanted, grants, strict=True):
         target = targets[stored.target]
         old = deleted.get(schedule_id)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from foliot.domain.credits import Pricing, may_be_created
 from foliot.domain.errors import Denied, NotFound
 from foliot.domain.grants import EVERYTHING, LOCAL, grant_id, permits_everything, read_grant_id, refusal_of, scope_of
 from foliot.domain.runs import Reason
@@ -38,7 +39,7 @@ def scopes_text(scopes: Iterable[str]) -> str:
 def grants_for(tx: Transaction, wishes: Sequence[tuple[str, Wish]]) -> list[int]:
     """For each target and wish its grant, made now where there is none; Denied when one is not for the target."""
     made = iter(tx.new_grant_refs(sum(_is_made(wish) for _, wish in wishes)))
-    accounts = {user: _account(tx, user) for user in {wish.user for _, wish in wishes if _is_made(wish)} if user}
+    accounts = {user: account_of(tx, user) for user in {wish.user for _, wish in wishes if _is_made(wish)} if user}
     local = _local_grant(tx) if any(wish == NO_WISH for _, wish in wishes) else 0
     rows, refs = [], []
     for target, wish in wishes:
@@ -58,10 +59,10 @@ def _is_made(wish: Wish) -> bool:
     return wish.user is not None and wish.grant is None
 
 
-def _account(tx: Transaction, user: str) -> tuple[int, int]:
+def account_of(tx: Transaction, user: str) -> tuple[int, int]:
     """The user and the account that pays."""
     user_ref = tx.user_ref(user)
-    return user_ref, tx.default_account(user_ref)
+    return user_ref, tx.default_account(user_ref, is_limited=user != LOCAL)
 
 
 def _local_grant(tx: Transaction) -> int:
@@ -75,7 +76,7 @@ def _local_grant(tx: Transaction) -> int:
 def make_grant(tx: Transaction, user: str, scopes: Iterable[str], expires_at: int | None) -> int:
     """A grant that stands by itself."""
     (ref,) = tx.new_grant_refs(1)
-    tx.insert_grants([(ref, *_account(tx, user), scopes_text(scopes), expires_at, 1, tx.now)])
+    tx.insert_grants([(ref, *account_of(tx, user), scopes_text(scopes), expires_at, 1, tx.now)])
     return ref
 
 
@@ -117,3 +118,17 @@ def let_go(tx: Transaction, grant_ref: int) -> None:
     """The schedule is gone: so is the permission that was made for it."""
     if any(not row.is_shared for row in tx.grants([grant_ref])):
         tx.revoke([grant_ref])
+
+
+def check_payable(tx: Transaction, pricing: Pricing, wanted: Iterable[tuple[int, str | None]]) -> None:
+    """Denied when a schedule of a paid model is wanted on an account that has nothing."""
+    for grant_ref, given in wanted:
+        model = pricing.model_in(given)
+        if model is None or model.is_free:
+            continue
+        account = tx.account(find_grant(tx, grant_ref).grant.account)
+        if account.is_limited and not may_be_created(model, account.balance):
+            raise Denied(
+                f"{model.name} is paid, and {account.user} has {account.balance:,} credits: top the account up first,"
+                " or choose a free model"
+            )

@@ -14,10 +14,11 @@ from foliot.domain.slots import Slot, read_run_id
 from foliot.ports import RunFilter, RunRow, ScheduleRow, Transaction
 from foliot.services.desk import Desk, find_row
 from foliot.services.schedules import Moment
-from foliot.services.views import Gap, Run, run_view
+from foliot.services.views import Gap, Receipt, Run, receipt_view, run_view
 
 _MOST_LISTED = 10_000
 Gaps = list[Gap]
+Receipts = list[Receipt]
 
 
 class RunVerbs:
@@ -81,6 +82,14 @@ class RunVerbs:
         def act(tx: Transaction) -> Run:
             row, run = _find(tx, run_id)
             return run_view(run, row.id, row.input)
+
+        return self._desk.read(act)
+
+    def receipts(self, run_id: str) -> Receipts:
+        """What the run used and was charged for, in the order in which it was reported."""
+
+        def act(tx: Transaction) -> list[Receipt]:
+            return [receipt_view(row) for row in tx.receipts_of(_find(tx, run_id)[1].ref)]
 
         return self._desk.read(act)
 

@@ -16,7 +16,7 @@ from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import Standing, State
 from foliot.domain.slots import SlotKey, run_id
 from foliot.domain.spec import Spec
-from foliot.ports import BackfillRow, GrantRow, RunRow, ScheduleRow
+from foliot.ports import AccountRow, BackfillRow, GrantRow, PostingRow, ReceiptRow, RunRow, ScheduleRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,43 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """Who pays, and what there is."""
+
+    user: str
+    balance: int
+    """Credits; what was used is charged whether it is there or not, so it may be below nothing."""
+    limited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """A change of a balance."""
+
+    kind: str
+    amount: int
+    balance_after: int
+    reference: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A billable call that a run made."""
+
+    source: str
+    reference: str
+    unit: str
+    model: str | None
+    tokens: int | None
+    cost: str | None
+    """In USD, as it was reported."""
+    credits: int | None
+    """What was charged; None as long as nobody knows what it cost."""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Backfill:
     """A backfill as it stands; a dry run has no number and lists its slots."""
 
@@ -179,6 +216,19 @@ def grant_view(row: GrantRow) -> Grant:
         revoked_at=_moment(grant.revoked_at),
         created_at=moment_of(row.created_at),
     )
+
+
+def account_view(row: AccountRow) -> Account:
+    return Account(user=row.user, balance=row.balance, limited=bool(row.is_limited))
+
+
+def posting_view(row: PostingRow) -> Posting:
+    return Posting(row.kind, row.amount, row.balance_after, row.reference, moment_of(row.created_at))
+
+
+def receipt_view(row: ReceiptRow) -> Receipt:
+    named = (row.source, row.reference, row.unit, row.model, row.tokens, row.cost, row.credits)
+    return Receipt(*named, moment_of(row.created_at))
 
 
 def standing_of(row: ScheduleRow, state: State, now: int) -> Standing:

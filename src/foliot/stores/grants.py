@@ -64,12 +64,15 @@ class Grants(Part):
             self._do("INSERT INTO users (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", user, self.now)
         return int(self._all(*asked)[0][0])
 
-    def default_account(self, user_ref: int) -> int:
+    def default_account(self, user_ref: int, *, is_limited: bool) -> int:
         """The account that a user's runs are charged to, opened when there was none."""
         asked = ("SELECT ref FROM accounts WHERE user_ref = ? AND is_default = 1", user_ref)
         if not self._all(*asked):
-            text = "INSERT INTO accounts (user_ref, is_default, created_at) VALUES (?, 1, ?) ON CONFLICT DO NOTHING"
-            self._do(text, user_ref, self.now)
+            text = (
+                "INSERT INTO accounts (user_ref, is_default, is_limited, created_at) VALUES (?, 1, ?, ?)"
+                " ON CONFLICT DO NOTHING"
+            )
+            self._do(text, user_ref, 1 if is_limited else 0, self.now)
         return int(self._all(*asked)[0][0])
 
     def running_under(self, grant_ref: int) -> list[int]:

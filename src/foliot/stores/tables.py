@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from foliot.domain.backfill import Direction, Which
+from foliot.domain.credits import Posting
 from foliot.domain.policies import Overlap
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
 
@@ -67,11 +68,48 @@ accounts = Table(
     Column("ref", Number, primary_key=True),
     Column("user_ref", Number, ForeignKey("users.ref"), nullable=False),
     Column("is_default", Number, nullable=False),
+    Column("balance", Number, nullable=False, server_default=text("0")),
+    Column("is_limited", Number, nullable=False),
     Column("created_at", Number, nullable=False),
     sqlite_strict=True,
 )
 _DEFAULT = text("is_default = 1")
 Index("accounts_default", accounts.c.user_ref, unique=True, sqlite_where=_DEFAULT, postgresql_where=_DEFAULT)
+
+postings = Table(
+    "postings",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("account_ref", Number, ForeignKey("accounts.ref"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("amount", Number, nullable=False),
+    Column("balance_after", Number, nullable=False),
+    Column("reference", Text, nullable=False),
+    Column("created_at", Number, nullable=False),
+    UniqueConstraint("account_ref", "kind", "reference", name="postings_once"),
+    one_of("kind", Posting),
+    sqlite_strict=True,
+)
+
+receipts = Table(
+    "receipts",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("account_ref", Number, ForeignKey("accounts.ref"), nullable=False),
+    Column("source", Text, nullable=False),
+    Column("reference", Text, nullable=False),
+    Column("run_ref", Number, nullable=False),
+    Column("unit", Text, nullable=False),
+    Column("model", Text),
+    Column("tokens", Number),
+    Column("cost", Text),
+    # None until somebody knows what it cost.
+    Column("credits", Number),
+    Column("created_at", Number, nullable=False),
+    UniqueConstraint("source", "reference", name="receipts_once"),
+    sqlite_strict=True,
+)
+Index("receipts_run", receipts.c.run_ref)
 
 grants = Table(
     "grants",

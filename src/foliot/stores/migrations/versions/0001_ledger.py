@@ -1,4 +1,4 @@
-"""Users, accounts and grants; schedules, cursors, runs, gaps, backfills and workers"""
+"""Users, accounts, money and grants; schedules, cursors, runs, gaps, backfills and workers"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -34,6 +34,13 @@ def upgrade() -> None:
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("is_default", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column(
+            "balance",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            server_default=sa.text("0"),
+            nullable=False,
+        ),
+        sa.Column("is_limited", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.ForeignKeyConstraint(["user_ref"], ["users.ref"], name=op.f("accounts_user_ref_fkey")),
         sa.PrimaryKeyConstraint("ref", name=op.f("accounts_pkey")),
@@ -47,6 +54,42 @@ def upgrade() -> None:
             sqlite_where=sa.text("is_default = 1"),
             postgresql_where=sa.text("is_default = 1"),
         )
+
+    op.create_table(
+        "postings",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("account_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("amount", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("balance_after", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("reference", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.CheckConstraint("kind = 'charge' OR kind = 'refund' OR kind = 'top_up'", name=op.f("postings_kind_check")),
+        sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("postings_account_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("postings_pkey")),
+        sa.UniqueConstraint("account_ref", "kind", "reference", name="postings_once"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "receipts",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("account_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("reference", sa.Text(), nullable=False),
+        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("unit", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=True),
+        sa.Column("tokens", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("cost", sa.Text(), nullable=True),
+        sa.Column("credits", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("receipts_account_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("receipts_pkey")),
+        sa.UniqueConstraint("source", "reference", name="receipts_once"),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("receipts", schema=None) as batch_op:
+        batch_op.create_index("receipts_run", ["run_ref"], unique=False)
 
     op.create_table(
         "grants",

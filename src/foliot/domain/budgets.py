@@ -1,0 +1,83 @@
+"""Budgets: how much may be spent within a span of time that moves along, and what happens when it is spent."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from foliot.domain.errors import Invalid
+from foliot.domain.instants import MICROSECONDS
+
+
+class Window(StrEnum):
+    """How far back spending counts."""
+
+    HOUR = "hour"
+    DAY = "day"
+    MONTH = "30d"
+
+
+_LENGTH = {Window.HOUR: 3600, Window.DAY: 86_400, Window.MONTH: 30 * 86_400}
+
+
+class WhenSpent(StrEnum):
+    """What becomes of a slot that the budget has no credits for."""
+
+    SKIP = "skip"
+    PAUSE = "pause"
+    """It is skipped, and its schedule pauses with a note."""
+
+
+class Budget(NamedTuple):
+    """So many credits within the window."""
+
+    credits: int
+    window: Window
+    when_spent: WhenSpent = WhenSpent.SKIP
+
+    @property
+    def length(self) -> int:
+        """The window in microseconds."""
+        return _LENGTH[self.window] * MICROSECONDS
+
+    def begins_at(self, now: int) -> int:
+        """What was spent before this no longer counts."""
+        return now - self.length
+
+
+class Spending(NamedTuple):
+    """What one run has taken, or may yet take, of a budget."""
+
+    at: int
+    reserved: int
+    spent: int | None
+    """What it came to; None while it runs."""
+
+    @property
+    def counts(self) -> int:
+        return self.reserved if self.spent is None else self.spent
+
+
+def read_budget(given: Any) -> Budget:
+    """A budget as people write it: `{"credits": 5000, "per": "day", "when_spent": "pause"}`."""
+    if not isinstance(given, dict) or set(given) - {"credits", "per", "when_spent"}:
+        raise Invalid(f"a budget takes credits, per and when_spent, got {given!r}")
+    allowed = given.get("credits")
+    if isinstance(allowed, bool) or not isinstance(allowed, int) or allowed < 0:
+        raise Invalid(f"credits of a budget takes a whole number of 0 or more, got {allowed!r}")
+    window, when_spent = given.get("per", Window.DAY), given.get("when_spent", WhenSpent.SKIP)
+    if window not in list(Window):
+        raise Invalid(f"per of a budget takes {', '.join(Window)}, got {window!r}")
+    if when_spent not in list(WhenSpent):
+        raise Invalid(f"when_spent of a budget takes {', '.join(WhenSpent)}, got {when_spent!r}")
+    return Budget(allowed, Window(window), WhenSpent(when_spent))
+
+
+def left_of(budget: Budget, spendings: Iterable[Spending], now: int) -> int:
+    """How much is left of it now. What still runs counts with what was reserved for it, however long ago it began."""
+    begin = budget.begins_at(now)
+    return budget.credits - sum(each.counts for each in spendings if each.at > begin or each.spent is None)
+
+
+def fits(budget: Budget, spendings: Iterable[Spending], estimate: int, now: int) -> bool:
+    """Whether a run that may cost so much may start: what costs nothing always may."""
+    return estimate == 0 or left_of(budget, spendings, now) >= estimate

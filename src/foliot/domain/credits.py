@@ -1,0 +1,171 @@
+"""Credits: what usage costs in whole numbers, what makes a charge the same charge, and who may begin something paid."""
+
+import json
+import math
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from foliot.domain.errors import Invalid
+
+CREDITS_PER_USD = 10_000_000
+LEAST_MARKUP = Decimal(1)
+DEFAULT_MARKUP = Decimal(2)
+
+_CHARACTERS_A_TOKEN = 4
+_ANSWER_TOKENS = 512
+_OVERHEAD_TOKENS = 10_000
+"""What a graph says to its model besides its input, until the schedule's own history knows better."""
+_UNLISTED_PRICE = Decimal("0.00002")
+"""USD a token of a model that the catalogue does not know."""
+_LONGEST_NAME = 200
+
+
+class Posting(StrEnum):
+    """Why an account's balance changed."""
+
+    TOP_UP = "top_up"
+    CHARGE = "charge"
+    REFUND = "refund"
+
+
+class Model(NamedTuple):
+    """A model of the catalogue: what a token costs, or nothing at all."""
+
+    name: str
+    is_free: bool
+    usd_per_token: Decimal = _UNLISTED_PRICE
+
+
+Catalogue = Mapping[str, Model]
+
+
+class Usage(NamedTuple):
+    """One billable call that a run made, as its executor reports it."""
+
+    unit: str
+    """What names the call, and stays the same however often it is reported."""
+    source: str = "foliot"
+    """The system that counted it."""
+    model: str | None = None
+    tokens: int | None = None
+    cost: Decimal | None = None
+    """In USD; None when it is not known yet."""
+
+
+class Pricing(NamedTuple):
+    """What models cost, and how much is added to it."""
+
+    catalogue: Catalogue = MappingProxyType({})
+    markup: Decimal = DEFAULT_MARKUP
+
+    def model_in(self, input: str | None) -> Model | None:
+        """The model that an input, as JSON, names; None when it names none."""
+        if input is None or '"model"' not in input:
+            return None
+        given = json.loads(input)
+        name = given.get("model") if isinstance(given, dict) else None
+        return model_of(self.catalogue, name) if isinstance(name, str) else None
+
+    def estimate(self, input: str | None) -> int:
+        """What a run with that input may cost, in credits."""
+        return estimate_of(self.model_in(input), len(input or ""), self.markup)
+
+    def credits_for(self, usage: Usage) -> int | None:
+        """What a call is charged with; None as long as nobody knows what it costs."""
+        cost = cost_of(usage, self.catalogue)
+        return None if cost is None else credits_of(cost, self.markup)
+
+
+def credits_of(usd: Decimal, markup: Decimal) -> int:
+    """A cost in credits, rounded up once, at the end."""
+    return math.ceil(usd * markup * CREDITS_PER_USD)
+
+
+def read_cost(given: object) -> Decimal | None:
+    """A cost in USD as somebody reported it; None when it is not known. Invalid when it is no cost."""
+    if given is None:
+        return None
+    try:
+        cost = Decimal(str(given))
+    except InvalidOperation:
+        cost = Decimal("NaN")
+    if isinstance(given, bool) or not cost.is_finite() or cost < 0:
+        raise Invalid(f"a cost takes an amount of USD such as '0.0042', or none when it is not known, got {given!r}")
+    return cost
+
+
+def usage_of(
+    unit: str, *, source: str = "foliot", model: str | None = None, tokens: int | None = None, cost: object = None
+) -> Usage:
+    """What somebody reports of a call; Invalid when it cannot be charged to anything."""
+    for name, text in (("unit", unit), ("source", source)):
+        if not isinstance(text, str) or not text or len(text) > _LONGEST_NAME or not text.isprintable():
+            raise Invalid(f"{name} takes printable text of 1 to {_LONGEST_NAME} characters, got {text!r}")
+    if model is not None and not isinstance(model, str):
+        raise Invalid(f"model takes the name of a model, got {model!r}")
+    if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0):
+        raise Invalid(f"tokens takes a number of 0 or more, got {tokens!r}")
+    return Usage(unit, source, model, tokens, read_cost(cost))
+
+
+def charge_key(run_id: str, attempt: int, unit: str) -> str:
+    """What makes a charge the same charge, however often it is reported: no clock and no chance is in it."""
+    return f"{run_id}/{attempt}/{unit}"
+
+
+def model_of(catalogue: Catalogue, name: str) -> Model:
+    """The model of that name; one that is not listed is paid."""
+    return catalogue.get(name) or Model(name, is_free=False)
+
+
+def cost_of(usage: Usage, catalogue: Catalogue) -> Decimal | None:
+    """What a call costs in USD; None as long as nobody knows.
+
+    A paid model whose cost is reported as nothing has not been counted yet: that is not the same as free.
+    """
+    model = None if usage.model is None else model_of(catalogue, usage.model)
+    if model is not None and model.is_free:
+        return Decimal(0)
+    if usage.cost is not None and (usage.cost > 0 or model is None):
+        return usage.cost
+    if model is not None and usage.model in catalogue and usage.tokens:
+        return usage.tokens * model.usd_per_token
+    return None
+
+
+def estimate_of(model: Model | None, characters: int, markup: Decimal) -> int:
+    """What a run whose input is so long may cost, in credits, before anything is known of it."""
+    if model is None or model.is_free:
+        return 0
+    tokens = -(-characters // _CHARACTERS_A_TOKEN) + _ANSWER_TOKENS + _OVERHEAD_TOKENS
+    return credits_of(tokens * model.usd_per_token, markup)
+
+
+def can_pay(balance: int, estimate: int) -> bool:
+    """Whether a run may start. What costs nothing starts with any balance, also with one below nothing."""
+    return estimate == 0 or balance >= estimate
+
+
+def may_be_created(model: Model | None, balance: int) -> bool:
+    """Whether a schedule of that model may be made: nobody is let in who could not pay for anything."""
+    return model is None or model.is_free or balance > 0
+
+
+def read_catalogue(given: object) -> Catalogue:
+    """The catalogue as a file says it: by model, `{"is_free": true}` or `{"usd_per_token": "0.000002"}`."""
+    if not isinstance(given, Mapping):
+        raise Invalid(f"a catalogue takes models by name, got {given!r}")
+    return {name: _read_model(name, said) for name, said in given.items()}
+
+
+def _read_model(name: object, said: Any) -> Model:
+    if not isinstance(name, str) or not isinstance(said, Mapping) or set(said) - {"is_free", "usd_per_token"}:
+        raise Invalid(f"a model of the catalogue takes is_free or usd_per_token, got {name!r}: {said!r}")
+    is_free = said.get("is_free", False)
+    if not isinstance(is_free, bool):
+        raise Invalid(f"is_free of {name!r} takes true or false, got {is_free!r}")
+    price = read_cost(said.get("usd_per_token"))
+    return Model(name, is_free, _UNLISTED_PRICE if price is None else price)

@@ -1,0 +1,119 @@
+"""The till: who can pay is let through, and what was used is charged, each unit once."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
+
+from foliot.domain.credits import Posting, Pricing, Usage, can_pay, charge_key
+from foliot.domain.errors import NotFound, Unavailable
+from foliot.domain.slots import read_run_id
+from foliot.ports import Database, Launch, ReceiptRow, Transaction
+
+log = logging.getLogger("foliot.execution")
+
+T = TypeVar("T")
+
+_FIRST_WAIT = 0.1
+_LONGEST_WAIT = 5.0
+
+
+class Charged(StrEnum):
+    """What came of a charge."""
+
+    NOW = "now"
+    BEFORE = "before"
+    """It was charged already: nothing happened."""
+    DEFERRED = "deferred"
+    """Nobody knows yet what it costs."""
+
+
+class Bill(NamedTuple):
+    """A call that a run made, and who pays for it."""
+
+    run_ref: int
+    run: str
+    """What names the run over all its attempts: its slot."""
+    attempt: int
+    account_ref: int
+    usage: Usage
+
+    @property
+    def reference(self) -> str:
+        return charge_key(self.run, self.attempt, self.usage.unit)
+
+
+def charge(tx: Transaction, bill: Bill, pricing: Pricing) -> Charged:
+    """Write the receipt and take the credits, unless that was done before. The balance may end below nothing."""
+    usage = bill.usage
+    known = tx.receipt(usage.source, bill.reference)
+    if known is not None and known.credits is not None:
+        return Charged.BEFORE
+    amount = pricing.credits_for(usage)
+    if known is None or amount is not None:
+        cost = None if usage.cost is None else str(usage.cost)
+        payer = bill.account_ref if known is None else known.account_ref
+        created_at = tx.now if known is None else known.created_at
+        ref = 0 if known is None else known.ref
+        names = (usage.source, bill.reference, bill.run_ref, usage.unit, usage.model, usage.tokens)
+        tx.save_receipt(ReceiptRow(ref, payer, *names, cost, amount, created_at))
+    if amount is None:
+        return Charged.DEFERRED
+    payer = bill.account_ref if known is None else known.account_ref
+    after = tx.post(payer, Posting.CHARGE, -amount, f"{usage.source} {bill.reference}") if amount else None
+    if after is not None and after < 0:
+        log.critical("account %d is at %d credits after %s", payer, after, bill.reference)
+    return Charged.NOW
+
+
+def report(tx: Transaction, run_id: str, usage: Usage, pricing: Pricing) -> Charged:
+    """Charge for a call of a run that may be long over: how a cost that was not known is completed."""
+    key, attempt = read_run_id(run_id)
+    row = tx.schedule(key.schedule_id)
+    run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
+    if row is None or run is None:
+        raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
+    (granted,) = tx.grants([row.grant_ref]) or (None,)
+    if granted is None:
+        raise NotFound(f"nobody is there to pay for {run_id!r}: its schedule has no grant")
+    return charge(tx, Bill(run.ref, str(key), attempt, granted.grant.account, usage), pricing)
+
+
+class Till:
+    """Where runs pay. With `inline` it waits for the database on the loop, as the engine beside it does."""
+
+    def __init__(self, database: Database, pricing: Pricing, *, inline: bool) -> None:
+        self._database = database
+        self._pricing = pricing
+        self._inline = inline
+
+    async def has_enough(self, launch: Launch, account_ref: int) -> bool:
+        """Whether the run can be paid for, as far as can be told before it begins."""
+        estimate = self._pricing.estimate(launch.input)
+        if not estimate:
+            return True
+        account = await self._ask(lambda: self._database.read(lambda tx: tx.account(account_ref)))
+        return not account.is_limited or can_pay(account.balance, estimate)
+
+    async def take(self, bills: Sequence[Bill]) -> None:
+        """Charge for what was used. It is owed whatever happens: the database is waited for."""
+
+        def act(tx: Transaction) -> None:
+            for bill in bills:
+                charge(tx, bill, self._pricing)
+
+        wait = _FIRST_WAIT
+        while True:
+            try:
+                return await self._ask(lambda: self._database.write(act))
+            except Unavailable as error:
+                log.warning("%d charges wait for the database: %s", len(bills), error)
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+
+    def report(self, run_id: str, usage: Usage) -> Charged:
+        return self._database.write(lambda tx: report(tx, run_id, usage, self._pricing))
+
+    async def _ask(self, act: Callable[[], T]) -> T:
+        return act() if self._inline else await asyncio.to_thread(act)

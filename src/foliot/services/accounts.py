@@ -1,0 +1,73 @@
+"""The verbs on accounts: what a user has, what was added, and what was charged for."""
+
+from foliot.books.entries import Entries
+from foliot.domain.credits import Posting as Kind
+from foliot.domain.credits import Pricing
+from foliot.domain.errors import Invalid, NotFound
+from foliot.domain.grants import LOCAL
+from foliot.domain.schedule import text_of, user_of
+from foliot.ports import Transaction
+from foliot.services.desk import Desk
+from foliot.services.permission import account_of
+from foliot.services.views import Account, Posting, account_view, posting_view
+
+Postings = list[Posting]
+
+
+class AccountVerbs:
+    """What may be asked of accounts. An account is named by its user, and there once it is asked for."""
+
+    def __init__(self, desk: Desk, pricing: Pricing) -> None:
+        self._desk = desk
+        self._pricing = pricing
+
+    def get(self, user: str = LOCAL) -> Account:
+        owner = user_of(user)
+        return self._desk.write(lambda tx, _: account_view(tx.account(account_of(tx, owner)[1])))
+
+    def top_up(self, user: str, credits: int, reference: str) -> Account:
+        """Add credits, once for each reference: asked again with the same one, nothing happens."""
+        owner, why = user_of(user), text_of("reference", reference)
+        if isinstance(credits, bool) or not isinstance(credits, int) or credits <= 0:
+            raise Invalid(f"credits takes a whole number above 0, got {credits!r}")
+        if not why:
+            raise Invalid("reference takes what names the payment, so that it counts once")
+
+        def act(tx: Transaction, _: Entries) -> Account:
+            account_ref = account_of(tx, owner)[1]
+            tx.post(account_ref, Kind.TOP_UP, credits, why)
+            return account_view(tx.account(account_ref))
+
+        return self._desk.write(act)
+
+    def refund(self, source: str, reference: str) -> Account:
+        """Give back what was charged for one call, once."""
+
+        def act(tx: Transaction, _: Entries) -> Account:
+            receipt = tx.receipt(source, reference)
+            if receipt is None or receipt.credits is None:
+                raise NotFound(f"there is no charge {reference!r} of {source!r}: `runs.receipts` shows those of a run")
+            tx.post(receipt.account_ref, Kind.REFUND, receipt.credits, f"{source} {reference}")
+            return account_view(tx.account(receipt.account_ref))
+
+        return self._desk.write(act)
+
+    def limit(self, user: str, limited: bool) -> Account:
+        """Whether what is paid needs a balance: so it is for users, and not for a program that knows none."""
+        owner = user_of(user)
+
+        def act(tx: Transaction, _: Entries) -> Account:
+            account_ref = account_of(tx, owner)[1]
+            tx.limit_account(account_ref, is_limited=bool(limited))
+            return account_view(tx.account(account_ref))
+
+        return self._desk.write(act)
+
+    def ledger(self, user: str = LOCAL, *, limit: int = 100) -> Postings:
+        """What changed the balance, the newest first."""
+        owner = user_of(user)
+
+        def act(tx: Transaction, _: Entries) -> Postings:
+            return [posting_view(row) for row in tx.postings(account_of(tx, owner)[1], limit)]
+
+        return self._desk.write(act)

@@ -1,0 +1,117 @@
+"""Credits: whole numbers, rounded up once; unknown is not nothing; what is free runs with any balance."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foliot import Invalid
+from foliot.domain.credits import (
+    CREDITS_PER_USD,
+    DEFAULT_MARKUP,
+    Model,
+    Usage,
+    can_pay,
+    charge_key,
+    cost_of,
+    credits_of,
+    estimate_of,
+    may_be_created,
+    model_of,
+    read_catalogue,
+    read_cost,
+    usage_of,
+)
+
+CATALOGUE = {"small": Model("small", is_free=True), "large": Model("large", False, Decimal("0.000003"))}
+COSTS = st.decimals(min_value=0, max_value=10_000, places=12)
+
+
+def test_a_dollar_is_ten_million_credits() -> None:
+    assert credits_of(Decimal(1), Decimal(1)) == CREDITS_PER_USD == 10_000_000
+
+
+@given(COSTS, st.decimals(min_value=1, max_value=5, places=4))
+def test_a_cost_is_rounded_up_once_and_by_less_than_one_credit(cost: Decimal, markup: Decimal) -> None:
+    exact = Fraction(cost) * Fraction(markup) * CREDITS_PER_USD
+    assert 0 <= credits_of(cost, markup) - exact < 1
+
+
+@pytest.mark.parametrize(
+    ("usage", "cost"),
+    [
+        (Usage("u", model="large", cost=Decimal("0.5")), Decimal("0.5")),
+        (Usage("u", model="large", tokens=1000), Decimal("0.003")),
+        (Usage("u", model="large", cost=Decimal(0), tokens=1000), Decimal("0.003")),
+        (Usage("u", model="large", cost=Decimal(0)), None),
+        (Usage("u", model="large"), None),
+        (Usage("u", model="unlisted", tokens=1000), None),
+        (Usage("u", model="unlisted", cost=Decimal(2)), Decimal(2)),
+        (Usage("u", model="small"), Decimal(0)),
+        (Usage("u", model="small", cost=Decimal("0.5")), Decimal(0)),
+        (Usage("u", cost=Decimal(0)), Decimal(0)),
+        (Usage("u"), None),
+    ],
+)
+def test_what_is_not_known_is_not_nothing(usage: Usage, cost: Decimal | None) -> None:
+    assert cost_of(usage, CATALOGUE) == cost
+
+
+def test_a_model_that_is_not_listed_is_paid() -> None:
+    assert not model_of({}, "whatever").is_free
+    assert estimate_of(model_of({}, "whatever"), 0, DEFAULT_MARKUP) > 0
+
+
+def test_an_estimate_is_of_the_input_an_answer_and_what_a_graph_adds() -> None:
+    paid = Model("paid", is_free=False)
+    tokens = 3 + 512 + 10_000
+    assert estimate_of(paid, 9, Decimal(2)) == credits_of(tokens * Decimal("0.00002"), Decimal(2)) == 4_206_000
+
+
+@pytest.mark.parametrize("balance", [-5, 0, 1])
+def test_what_is_free_is_created_and_run_with_any_balance(balance: int) -> None:
+    for model in (None, CATALOGUE["small"]):
+        assert may_be_created(model, balance)
+        assert can_pay(balance, estimate_of(model, 1000, DEFAULT_MARKUP))
+
+
+def test_what_is_paid_needs_a_balance() -> None:
+    large = CATALOGUE["large"]
+    estimate = estimate_of(large, 1000, DEFAULT_MARKUP)
+    assert not may_be_created(large, 0)
+    assert may_be_created(large, 1)
+    assert not can_pay(estimate - 1, estimate)
+    assert can_pay(estimate, estimate)
+
+
+def test_a_charge_is_named_by_run_attempt_and_unit_alone() -> None:
+    assert charge_key("digest:2026-11-15T12:00:00Z", 2, "call-7") == "digest:2026-11-15T12:00:00Z/2/call-7"
+
+
+@pytest.mark.parametrize("wrong", ["x", "-1", "NaN", "Infinity", True, -0.5])
+def test_what_is_no_cost_is_refused(wrong: object) -> None:
+    with pytest.raises(Invalid, match="a cost takes an amount of USD"):
+        read_cost(wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"unit": ""}, {"unit": "a\n"}, {"unit": "u", "tokens": -1}, {"unit": "u", "model": 5}]
+)
+def test_what_cannot_be_charged_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(Invalid):
+        usage_of(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_catalogue_is_read_from_what_a_file_says() -> None:
+    assert read_catalogue({"small": {"is_free": True}, "large": {"usd_per_token": "0.000003"}}) == {
+        **CATALOGUE,
+        "small": CATALOGUE["small"]._replace(usd_per_token=Model("x", True).usd_per_token),
+    }
+
+
+@pytest.mark.parametrize("wrong", [[], {"m": 5}, {"m": {"price": 1}}, {"m": {"is_free": "yes"}}, {5: {}}])
+def test_what_is_no_catalogue_is_refused(wrong: object) -> None:
+    with pytest.raises(Invalid):
+        read_catalogue(wrong)
