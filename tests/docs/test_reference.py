@@ -20,6 +20,8 @@ from foliot.engine.loop import Counters
 from foliot.engine.settings import EngineSettings
 from foliot.execution import context
 from foliot.services import configuration, views
+from foliot.services.accounts import AccountVerbs
+from foliot.services.grants import GrantVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import Explanation, ScheduleVerbs
 from foliot.stores.tables import metadata
@@ -31,6 +33,12 @@ PUBLIC: dict[str, Any] = {
     "Foliot": Foliot,
     "ScheduleVerbs": ScheduleVerbs,
     "RunVerbs": RunVerbs,
+    "GrantVerbs": GrantVerbs,
+    "AccountVerbs": AccountVerbs,
+    "Grant": views.Grant,
+    "Account": views.Account,
+    "Posting": views.Posting,
+    "Receipt": views.Receipt,
     "Schedule": views.Schedule,
     "Run": views.Run,
     "Gap": views.Gap,

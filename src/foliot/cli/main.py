@@ -5,9 +5,9 @@ import os
 import sys
 
 from foliot.cli import preview, work
-from foliot.domain.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
+from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 
-_EXIT_CODES = {Invalid: 2, NotFound: 3, Conflict: 4, Unavailable: 5}
+_EXIT_CODES = {Invalid: 2, NotFound: 3, Conflict: 4, Unavailable: 5, Denied: 6}
 
 
 def main() -> None:

@@ -19,9 +19,7 @@ EVERYTHING = _EXECUTE + _ANY
 LOCAL = "local"
 """The user of a program that knows no users, and the grant that its schedules have."""
 
-REFUSALS = frozenset(
-    {Reason.GRANT_NOT_FOUND, Reason.GRANT_REVOKED, Reason.GRANT_EXPIRED, Reason.GRANT_SCOPE, Reason.OVER_BUDGET}
-)
+REFUSALS = frozenset({Reason.GRANT_NOT_FOUND, Reason.GRANT_REVOKED, Reason.GRANT_EXPIRED, Reason.GRANT_SCOPE})
 """Why a run is not permitted."""
 REFUSALS_UNTIL_ATTENTION = 3
 """A schedule that was refused so often in a row needs somebody's attention."""
