@@ -41,7 +41,7 @@ class Parts:
         self.engines: list[Engine] = []
         desk = Desk(self.database, self._wake)
         self.schedules = ScheduleVerbs(desk, self.pricing)
-        self.accounts = AccountVerbs(desk, self.pricing)
+        self.accounts = AccountVerbs(desk)
         self.runs = RunVerbs(desk)
         self.grants = GrantVerbs(desk)
 

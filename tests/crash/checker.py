@@ -32,6 +32,7 @@ VERDICTS = (
     "extra",
     "mislabelled",
     "late",
+    "money",
 )
 _EARLY = 0.05
 """Seconds that clocks of one machine may seem to differ."""
@@ -55,6 +56,7 @@ def check(story: Story, least: int) -> Report:
         *_ghosts(facts),
         *_early(facts),
         *_unexecuted(facts),
+        *_wrongly_charged(facts),
         *_zombies(facts),
         *_unexplained(facts),
         *_broken_chains(facts),
@@ -163,6 +165,21 @@ def _meant_by(facts: Facts, row: Row, outcome: str) -> Execution | None:
 
     nearest = min(ended, key=distance, default=None)
     return None if nearest is None or (nearest.ended or 0) > at + _CLOCKS_DIFFER else nearest
+
+
+def _wrongly_charged(facts: Facts) -> Iterator[str]:
+    """A run that ended well was charged for its one call before anybody heard of its end; no other was."""
+    ledger = facts.story.ledger
+    by_ref = {row.ref: row for row in facts.rows}
+    charging = {planned.name for planned in facts.story.plan if planned.is_charged}
+    for row in facts.rows:
+        if row.schedule in charging and row.status == "success" and ledger.charged.get(row.ref) != 1:
+            yield f"money: {row} has {ledger.charged.get(row.ref, 0)} receipts"
+    for ref in ledger.charged:
+        if ref in by_ref and by_ref[ref].schedule not in charging:
+            yield f"money: {by_ref[ref]} was charged for nothing"
+    if ledger.imbalance:
+        yield f"money: balances and postings differ by {ledger.imbalance}"
 
 
 def _zombies(facts: Facts) -> Iterator[str]:

@@ -32,7 +32,8 @@ READS = {
     *("waiting", "occupants", "open_runs", "running_counts", "leased", "leased_runs", "marked", "last_manual"),
     *("endings", "run_at", "runs_at", "attempted", "gap_at", "gaps_of", "list_runs", "prunable", "newest_runs_from"),
     *("expired", "news", "grants", "configurations", "schedule", "schedules", "list_schedules", "new_schedule_refs"),
-    *("backfills", "due_backfills", "list_backfills", "notify"),
+    *("backfills", "due_backfills", "list_backfills", "notify", "new_grant_refs", "list_grants", "running_under"),
+    *("account", "account_of", "postings", "receipt", "receipts_of"),
 }
 """Calls that leave everything as it is."""
 
@@ -60,7 +61,10 @@ def _verb(name: str) -> Callable[[Did], bool]:
     return lambda did: did[:1] == [f"verb {name}"] and bool(writes(did))
 
 
-VERBS = ("trigger", "pause", "resume", "skip", "cancel", "terminate", "retry", "fill", "create", "replace", "delete")
+VERBS = (
+    *("trigger", "pause", "resume", "skip", "cancel", "terminate", "retry", "fill", "create", "replace", "delete"),
+    *("permit", "extend", "rescope", "revoke", "pay", "refund", "limit", "report"),
+)
 COMMITS: dict[str, Callable[[Did], bool]] = {
     "declare": lambda did: "insert_schedules" in did and "verb" not in did[0],
     "edit": lambda did: "update_schedule.target" in did and "verb" not in did[0],
@@ -78,6 +82,7 @@ COMMITS: dict[str, Callable[[Did], bool]] = {
     "heartbeat": lambda did: did[:3] == ["news", "renew", "leased"],
     "let go": lambda did: "renew.nothing" in did and did[0] != "leased_runs",
     "take up": _takes_up,
+    "charge": lambda did: "save_receipt" in did and "verb" not in did[0],
     "rescue": lambda did: _in_order(did, "expired", "lose"),
     "hand back": lambda did: _in_order(did, "renew", "lose") and _only_before(did, "lose", "expired"),
     "leave": lambda did: did[:1] == ["leased_runs"] and bool({"lose", "stop"} & set(did)),
@@ -93,7 +98,7 @@ PLACES = {
     "beginning": ("migrate", "declare", "register", "learn targets", "prune"),
     "working": (
         *("sweep", "launch", "record", "take up", "dispatch", "run", "settle", "settle a failure", "heartbeat"),
-        "let go",
+        *("let go", "charge"),
     ),
     "in trouble": ("rescue", "hand back", "settle with care", "edit", "leave", "remove"),
     "handled": (*VERBS, "feed", "end of a fill", "end of a pause"),

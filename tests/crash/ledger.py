@@ -4,7 +4,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple, TypeVar
 
@@ -80,6 +80,10 @@ class Ledger(NamedTuple):
     cursors: dict[str, Cursor]
     gaps: list[Gap]
     fillings: Sequence[Filling] = ()
+    charged: Mapping[int, int] = {}
+    """By run, how many receipts there are of the one call that it makes."""
+    imbalance: int = 0
+    """By how much balances differ from what was posted."""
 
 
 NOTHING = Ledger([], {}, [])
@@ -97,6 +101,11 @@ _GAPS = "SELECT s.id, g.first_at, g.last_at FROM gaps g JOIN schedules s ON s.re
 _FILLINGS = """
     SELECT b.ref, s.id, b.first, b.last, b.running, b.ended_at
     FROM backfills b JOIN schedules s ON s.ref = b.schedule_ref"""
+
+
+_CHARGED = "SELECT run_ref, count(*) FROM receipts WHERE unit = 'call' GROUP BY run_ref"
+_IMBALANCE = """
+    SELECT coalesce((SELECT sum(balance) FROM accounts), 0) - coalesce((SELECT sum(amount) FROM postings), 0)"""
 
 
 def read_ledger(url: str) -> Ledger:
@@ -166,6 +175,8 @@ def _ledger(cx: Any, where: str = "") -> Ledger:
         {row[0]: Cursor(*row) for row in cx.execute(_CURSORS)},
         [Gap(*row) for row in cx.execute(_GAPS)],
         [Filling(*row) for row in cx.execute(_FILLINGS)],
+        dict(cx.execute(_CHARGED).fetchall()),
+        int(cx.execute(_IMBALANCE).fetchone()[0]),
     )
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from foliot import Foliot
+from foliot.domain.credits import usage_of
 from foliot.domain.errors import Refusal
 from foliot.domain.instants import MICROSECONDS
 from foliot.services.views import Run
@@ -25,9 +26,11 @@ class People:
     def __init__(self, app: Foliot, plan: tuple[Planned, ...], pen: Pen) -> None:
         # Taken once: a process that is about to end has closed its database, and must not open it again for them.
         self._schedules, self._runs = app.parts.schedules, app.parts.runs
+        self._grants, self._accounts, self._till = app.parts.grants, app.parts.accounts, app.parts.till
         self._pen = pen
         self._triggered = [planned.name for planned in plan if planned.is_triggered]
         self._handled = [planned.name for planned in plan if planned.is_handled]
+        self._charged = [planned.name for planned in plan if planned.is_charged]
         self._filled = [planned.name for planned in plan if planned.is_filled]
         self._numbers = count(1)
 
@@ -45,6 +48,14 @@ class People:
             "create": self._create_and_delete,
             "replace": self._create_and_delete,
             "delete": self._create_and_delete,
+            "permit": self._permit_and_revoke,
+            "extend": self._permit_and_revoke,
+            "rescope": self._permit_and_revoke,
+            "revoke": self._permit_and_revoke,
+            "pay": self._pay,
+            "limit": self._pay,
+            "refund": self._refund,
+            "report": self._report,
         }
         chosen = [doings[only]] if only in VERBS else list(dict.fromkeys(doings.values()))
         while True:
@@ -121,6 +132,47 @@ class People:
         with as_verb("delete"):
             self._schedules.delete(name)
         self._pen.note("deleted", [Key(name, "schedule", 0, 1)])
+
+    def _permit_and_revoke(self) -> None:
+        """A grant that nothing runs by: what comes of it is looked at by who made it."""
+        with as_verb("permit"):
+            grant = self._grants.create("graph:execute:python:work", user="ann").id
+        with as_verb("extend"):
+            self._grants.extend(grant, "2199-01-01T00:00:00Z")
+        with as_verb("rescope"):
+            self._grants.rescope(grant, "graph:execute:python:*")
+        with as_verb("revoke"):
+            revoked = self._grants.revoke(grant)
+        assert revoked == self._grants.get(grant)
+        assert revoked.revoked_at is not None
+
+    def _pay(self) -> None:
+        reference = f"{os.getpid()} {next(self._numbers)}"
+        before = self._accounts.get("ann").balance
+        with as_verb("pay"):
+            assert self._accounts.top_up("ann", 5, reference).balance >= before + 5
+        assert self._accounts.ledger("ann", limit=1)[0].amount == 5
+        with as_verb("limit"):
+            self._accounts.limit("ann", limited=True)
+
+    def _refund(self) -> None:
+        for run in self._finished():
+            for receipt in self._runs.receipts(run.id):
+                if receipt.credits is None:
+                    continue
+                with as_verb("refund"):
+                    self._accounts.refund(receipt.source, receipt.reference)
+
+    def _report(self) -> None:
+        """A call whose cost comes late; and once more the one that the run has reported itself."""
+        unit = f"late {os.getpid()} {next(self._numbers)}"
+        for run in self._finished():
+            for usage in (usage_of(unit), usage_of(unit, cost="0.0001"), usage_of("call", cost="0.0001")):
+                with as_verb("report"):
+                    self._till.report(run.id, usage)
+
+    def _finished(self) -> list[Run]:
+        return [run for name in self._charged for run in self._runs.list(name, status="success", limit=5)]
 
 
 def _key(run: Run) -> Key:

@@ -28,6 +28,8 @@ class Planned(NamedTuple):
     """Processes trigger it besides, every now and then."""
     is_handled: bool = False
     """Processes pause and resume it, and skip, cancel, end and try again what it runs."""
+    is_charged: bool = False
+    """Its runs report a billable call."""
     is_filled: bool = False
     """Processes ask for what it did not run in the past."""
     offset: int = 0
@@ -47,6 +49,7 @@ FEW = (
     Planned("jittered", 1, jitter=0.6),
     Planned("threaded", 1, in_thread=True),
     Planned("triggered", 2, "buffer_all", longest=0.1, is_triggered=True),
+    Planned("charged", 1, longest=0.2, is_charged=True),
 )
 """One of each: for a crash at one place."""
 
@@ -56,6 +59,7 @@ HANDLED = (
     Planned("triggered", 2, "buffer_all", longest=0.1, is_triggered=True),
     Planned("handled", 1, "buffer_all", longest=0.2, is_handled=True),
     Planned("filled", 1, longest=0.1, is_filled=True),
+    Planned("charged", 1, longest=0.1, is_charged=True),
 )
 """With people at it: for a crash in a verb, or in what follows from one."""
 

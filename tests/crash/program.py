@@ -74,6 +74,8 @@ def the_app(job: Job, pen: Pen) -> Foliot:
         outcome = "cut off"
         try:
             await asyncio.sleep(_length(input, ctx))
+            if input is not None and input["charged"]:
+                ctx.report_usage("call", cost="0.0001")
             outcome = _outcome(input, ctx)
         finally:
             pen.end(execution, outcome)
@@ -113,7 +115,12 @@ def _schedule(app: Foliot, planned: Planned, end: str | None, function: Callable
         jitter=planned.jitter or None,
         overlap=planned.overlap,
         retry={"attempts": ATTEMPTS, "backoff": BACKOFF} if planned.fails else None,
-        input={"shortest": planned.shortest, "longest": planned.longest, "fails": planned.fails},
+        input={
+            "shortest": planned.shortest,
+            "longest": planned.longest,
+            "fails": planned.fails,
+            "charged": planned.is_charged,
+        },
         end_at=end,
     )(function)
 

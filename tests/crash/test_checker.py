@@ -167,6 +167,13 @@ STORIES = [
         id="a result of somebody who was fenced",
     ),
     pytest.param(
+        "money",
+        a_story(plan=(PLAN[0]._replace(is_charged=True), PLAN[1])),
+        id="a call that was not charged",
+    ),
+    pytest.param("money", a_story(ledger=Ledger(ROWS, CURSORS, [], charged={FIRST.ref: 1})), id="a charge for nothing"),
+    pytest.param("money", a_story(ledger=Ledger(ROWS, CURSORS, [], imbalance=1)), id="a balance that is wrong"),
+    pytest.param(
         "lost", a_story(without(FIRST, FIRST._replace(status="error", reason="lost", losses=2))), id="given up soon"
     ),
     pytest.param("stuck", a_story(without(FIRST, FIRST._replace(status="running"))), id="a run without an end"),

@@ -2,7 +2,6 @@
 
 from foliot.books.entries import Entries
 from foliot.domain.credits import Posting as Kind
-from foliot.domain.credits import Pricing
 from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.grants import LOCAL
 from foliot.domain.schedule import text_of, user_of
@@ -15,15 +14,19 @@ Postings = list[Posting]
 
 
 class AccountVerbs:
-    """What may be asked of accounts. An account is named by its user, and there once it is asked for."""
+    """What may be asked of accounts. An account is named by its user, who need not be known yet."""
 
-    def __init__(self, desk: Desk, pricing: Pricing) -> None:
+    def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._pricing = pricing
 
     def get(self, user: str = LOCAL) -> Account:
         owner = user_of(user)
-        return self._desk.write(lambda tx, _: account_view(tx.account(account_of(tx, owner)[1])))
+
+        def act(tx: Transaction) -> Account:
+            found = tx.account_of(owner)
+            return Account(owner, 0, owner != LOCAL) if found is None else account_view(found)
+
+        return self._desk.read(act)
 
     def top_up(self, user: str, credits: int, reference: str) -> Account:
         """Add credits, once for each reference: asked again with the same one, nothing happens."""
@@ -67,7 +70,8 @@ class AccountVerbs:
         """What changed the balance, the newest first."""
         owner = user_of(user)
 
-        def act(tx: Transaction, _: Entries) -> Postings:
-            return [posting_view(row) for row in tx.postings(account_of(tx, owner)[1], limit)]
+        def act(tx: Transaction) -> Postings:
+            found = tx.account_of(owner)
+            return [] if found is None else [posting_view(row) for row in tx.postings(found.ref, limit)]
 
-        return self._desk.write(act)
+        return self._desk.read(act)

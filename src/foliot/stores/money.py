@@ -3,17 +3,19 @@
 from foliot.ports import AccountRow, PostingRow, ReceiptRow
 from foliot.stores.part import Part
 
+_ACCOUNT = "SELECT a.ref, u.id, a.balance, a.is_limited FROM accounts a JOIN users u ON u.ref = a.user_ref"
 _POSTING = ", ".join(PostingRow._fields)
 _RECEIPT = ", ".join(ReceiptRow._fields)
 
 
 class Money(Part):
     def account(self, account_ref: int) -> AccountRow:
-        text = (
-            "SELECT a.ref, u.id, a.balance, a.is_limited FROM accounts a JOIN users u ON u.ref = a.user_ref"
-            " WHERE a.ref = ?"
-        )
-        return AccountRow(*self._all(text, account_ref)[0])
+        return AccountRow(*self._all(f"{_ACCOUNT} WHERE a.ref = ?", account_ref)[0])
+
+    def account_of(self, user: str) -> AccountRow | None:
+        """The account that the user's runs are charged to; None when nothing was ever charged or paid."""
+        rows = self._all(f"{_ACCOUNT} WHERE u.id = ? AND a.is_default = 1", user)
+        return AccountRow(*rows[0]) if rows else None
 
     def limit_account(self, account_ref: int, *, is_limited: bool) -> None:
         self._do("UPDATE accounts SET is_limited = ? WHERE ref = ?", 1 if is_limited else 0, account_ref)
