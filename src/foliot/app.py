@@ -101,6 +101,7 @@ class Foliot:
         timeout: Span | None = None,
         limit: int | None = None,
         pause_on_failure: bool | None = None,
+        budget: Mapping[str, Any] | None = None,
         input: Any = None,
         labels: Mapping[str, str] | None = None,
         memo: Any = None,

@@ -39,8 +39,8 @@ class Parts:
         self.database: Database = open_database(url, self.clock, is_virtual=self.is_virtual)
         self.till = Till(self.database, self.pricing, inline=self._waits_inline)
         self.engines: list[Engine] = []
-        desk = Desk(self.database, self._wake)
-        self.schedules = ScheduleVerbs(desk, self.pricing)
+        desk = Desk(self.database, self._wake, self.pricing)
+        self.schedules = ScheduleVerbs(desk)
         self.accounts = AccountVerbs(desk)
         self.runs = RunVerbs(desk)
         self.grants = GrantVerbs(desk)
@@ -63,7 +63,7 @@ class Parts:
         title = f"{name} {socket.gethostname()}:{os.getpid()}/{next(_numbers)}"
         permission = Permission(self.database, self.clock, inline=self._waits_inline)
         gate = LocalGate({PROVIDER: self.executor}, permission, self.till)
-        engine = Engine(self.database, gate, self.clock, title, settings)
+        engine = Engine(self.database, gate, self.clock, title, settings, self.pricing)
         self.engines.append(engine)
         return engine
 

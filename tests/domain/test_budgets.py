@@ -1,11 +1,22 @@
 """Budgets: a window that moves along; what runs counts with what is reserved for it."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot import Invalid
-from foliot.domain.budgets import Budget, Spending, WhenSpent, Window, fits, left_of, read_budget
+from foliot.domain.budgets import (
+    Budget,
+    Spending,
+    WhenSpent,
+    Window,
+    left_of,
+    read_budget,
+    starts_within,
+    stored_budget,
+)
 from tests.builders import DAY, HOUR, NOON
 
 HOURLY = Budget(100, Window.HOUR)
@@ -26,19 +37,23 @@ def test_what_a_run_came_to_counts_instead_of_what_was_reserved() -> None:
 
 def test_two_that_are_admitted_at_the_same_instant_cannot_both_take_the_last() -> None:
     first = Spending(NOON, 100, None)
-    assert fits(HOURLY, [], 100, NOON)
-    assert not fits(HOURLY, [first], 1, NOON)
+    assert starts_within(left_of(HOURLY, [], NOON), 100) == 1
+    assert starts_within(left_of(HOURLY, [first], NOON), 1) == 0
 
 
-def test_what_costs_nothing_always_fits() -> None:
-    assert fits(Budget(0, Window.DAY), [Spending(NOON, 5, 5)], 0, NOON)
+@pytest.mark.parametrize(
+    ("left", "estimate", "starts"),
+    [(100, 30, 3), (29, 30, 0), (-5, 30, 0), (1, None, None), (0, None, 0), (-5, 0, None), (100, 0, None)],
+)
+def test_how_many_may_start(left: int, estimate: int | None, starts: int | None) -> None:
+    assert starts_within(left, estimate) == starts
 
 
 @given(st.lists(st.integers(1, 60), max_size=40), st.integers(0, 300))
 def test_reserved_one_by_one_a_budget_is_never_exceeded(estimates: list[int], credits: int) -> None:
     budget, taken = Budget(credits, Window.DAY), list[Spending]()
     for estimate in estimates:
-        if fits(budget, taken, estimate, NOON):
+        if starts_within(left_of(budget, taken, NOON), estimate):
             taken.append(Spending(NOON, estimate, None))
     assert sum(each.reserved for each in taken) <= credits
 
@@ -53,6 +68,12 @@ def test_the_windows(window: Window, length: int) -> None:
 def test_a_budget_as_people_write_it() -> None:
     assert read_budget({"credits": 5}) == Budget(5, Window.DAY, WhenSpent.SKIP)
     assert read_budget({"credits": 5, "per": "30d", "when_spent": "pause"}) == Budget(5, Window.MONTH, WhenSpent.PAUSE)
+
+
+def test_a_budget_is_kept_as_it_is_written() -> None:
+    budget = Budget(5, Window.MONTH, WhenSpent.PAUSE)
+    assert read_budget(json.loads(stored_budget(budget) or "")) == budget
+    assert stored_budget(None) is None
 
 
 @pytest.mark.parametrize(

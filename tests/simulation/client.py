@@ -81,8 +81,8 @@ class Client:
         self._wishes = wishes
         self._chance = chance
         self._now = now
-        desk = Desk(ShakyDatabase(fate, self), wake)
-        self.schedules = ScheduleVerbs(desk, Pricing())
+        desk = Desk(ShakyDatabase(fate, self), wake, Pricing())
+        self.schedules = ScheduleVerbs(desk)
         self.runs = RunVerbs(desk)
         self.names: list[str] = []
 

@@ -5,6 +5,8 @@ from itertools import product
 import pytest
 
 from foliot.books.entries import Crew, Entries
+from foliot.books.permits import Permits
+from foliot.domain.credits import Pricing
 from foliot.domain.schedule import State
 from tests.builders import NOON
 from tests.stores.stage import Stage
@@ -30,7 +32,7 @@ def test_the_last_state_is_written_whole_whatever_was_said_before(stage: Stage) 
         after = _changed_by(order, before)
 
         def act(tx: object, order: tuple[str, ...] = order, before: State = before) -> None:
-            entries = Entries(tx, Crew())  # type: ignore[arg-type]
+            entries = Entries(tx, Crew(), Permits(Pricing()))  # type: ignore[arg-type]
             state = before
             for place, verb in enumerate(order):
                 state = _one_change(verb, place, state)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from foliot.books.configurations import Scheduled
 from foliot.books.entries import Entries
-from foliot.books.posting import post_release, with_refusals
+from foliot.books.posting import pause, post_release, with_refusals
 from foliot.domain.runs import Hold, Kind, Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Ended, Memory, Outcome, settle
@@ -82,7 +82,8 @@ def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
         state = state._replace(remaining=state.remaining + 1, wake_at=tx.now)
         entries.move(state)
     if settlement.pauses and not state.is_paused(tx.now):
-        state = _paused(tx, state, f"{run_id(key, end.attempt)} failed: {end.outcome.reason}")
+        note = f"{run_id(key, end.attempt)} failed: {end.outcome.reason}"
+        state = pause(tx, state, note, by=PAUSED_BY_FAILURE)
         entries.move(state)
     if end.outcome.status is Status.SKIPPED and end.outcome.reason is not None:
         state = with_refusals(schedule, state, [end.outcome.reason], has_started=False)
@@ -98,10 +99,3 @@ def _remembered(state: State, memory: Memory, end: End) -> State:
             return state._replace(last_failure=end.ref)
         case Memory.NOTHING:
             return state
-
-
-def _paused(tx: Transaction, state: State, note: str) -> State:
-    version = state.version + 1
-    tx.update_schedule(state.ref, pause_note=note, paused_by=PAUSED_BY_FAILURE, version=version, updated_at=tx.now)
-    tx.set_version(state.ref, version, state.target)
-    return state._replace(version=version, pause_from=tx.now, pause_to=None, wake_at=None)

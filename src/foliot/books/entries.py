@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from foliot.books.configurations import Scheduled
-from foliot.books.permits import Permits
+from foliot.books.permits import Allowance, Permits
 from foliot.domain.admission import Applicant
+from foliot.domain.budgets import Owner
 from foliot.domain.generation import Gap
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
@@ -36,10 +37,10 @@ class Crew:
 class Entries:
     """What is to be written, and what is to be launched once it is."""
 
-    def __init__(self, tx: Transaction, crew: Crew, permits: Permits | None = None) -> None:
+    def __init__(self, tx: Transaction, crew: Crew, permits: Permits) -> None:
         self.now = tx.now
         self.crew = crew
-        self._permits = permits or Permits()
+        self.permits = permits
         self.launches: list[Launch] = []
         self.recalls = False
         """Whether a worker, this one or another, must look again at the runs that it holds."""
@@ -51,6 +52,8 @@ class Entries:
         self._ready: list[Row] = []
         self._held: list[Row] = []
         self._ended: list[Row] = []
+        self._reserved: list[Row] = []
+        self._taken: Counter[tuple[Owner, int]] = Counter()
         self._moved: dict[int, State] = {}
         self._advanced: dict[int, State] = {}
         self._kept: dict[int, State] = {}
@@ -70,6 +73,9 @@ class Entries:
         tx.make_ready(self._ready)
         tx.hold(self._held)
         tx.end(self._ended)
+        if self._reserved:
+            tx.reserve(self._reserved)
+            self._taken.clear()
         tx.move(self._moved.values())
         tx.advance(self._advanced.values())
         tx.keep(self._kept.values())
@@ -82,6 +88,7 @@ class Entries:
             self._ready,
             self._held,
             self._ended,
+            self._reserved,
         ):
             rows.clear()
         for states in (self._moved, self._advanced, self._kept, self._freed):
@@ -89,10 +96,6 @@ class Entries:
         if self._backfill_ends:
             _note_ends(tx, self._backfill_ends)
             self._backfill_ends.clear()
-
-    def refusal(self, tx: Transaction, schedule: Scheduled) -> Reason | None:
-        """Why nothing of the schedule may start now; None when it may."""
-        return self._permits.refusal(tx, schedule.grant_ref, schedule.target)
 
     def start_slot(
         self,
@@ -104,10 +107,10 @@ class Entries:
         kind: Kind = Kind.SLOT,
         backfill: int = 0,
         input: str | None = None,
-    ) -> None:
+    ) -> int:
         """A slot that starts as it is recorded; it waits for a worker when the crew has no room, or it has an input."""
         if input is not None or not self.crew.room_for(state.target):
-            self.record(
+            return self.record(
                 schedule,
                 slot,
                 Status.PENDING,
@@ -118,7 +121,6 @@ class Entries:
                 ready_at=self.now,
                 input=input,
             )
-            return
         self.crew.take()
         ref, now = self._next_ref(), self.now
         nominal_at, due_at = slot.nominal_at, slot.due_at
@@ -139,6 +141,17 @@ class Entries:
             )
         )
         self._launch(schedule, state, (ref, 1), kind, slot, (1, backfill), occupies, (None, None))
+        return ref
+
+    def allowance(self, tx: Transaction, schedule: Scheduled) -> Allowance:
+        """What its budgets leave to the schedule, besides what is going to be written."""
+        return self.permits.allowance(tx, schedule, self._taken)
+
+    def reserve(self, ref: int, allowance: Allowance) -> None:
+        """Set aside what the run may cost, of each of the budgets that it is under."""
+        for owner in allowance.owners:
+            self._reserved.append((*owner, ref, self.now, allowance.reserves))
+            self._taken[owner] += allowance.reserves
 
     def start_run(self, schedule: Scheduled, state: State, run: RunRow, *, occupies: bool) -> None:
         """A run that has its row starts, or goes on, under a new token."""

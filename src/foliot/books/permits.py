@@ -1,22 +1,51 @@
-"""Permits: whether a schedule's runs may start now, from grants that are read once and kept until one is changed."""
+"""Permits: whether a schedule's runs may start now, and how many its budgets let start.
 
+Grants are read once and kept until one is changed.
+"""
+
+from collections.abc import Mapping
+from statistics import median
 from typing import NamedTuple
 
+from foliot.books.configurations import Scheduled
+from foliot.domain.budgets import Budget, Owner, WhenSpent, starts_within
+from foliot.domain.credits import Pricing
 from foliot.domain.grants import Grant, refusal_of
 from foliot.domain.runs import Reason
 from foliot.ports import Transaction
+
+_RECENT = 20
+"""So many of a schedule's last runs say what the next may cost."""
+
+
+class Allowance(NamedTuple):
+    """What its budgets leave to a schedule."""
+
+    starts: int | None
+    """So many runs may start; None: as many as there are."""
+    reserves: int
+    """Credits that are set aside for each."""
+    owners: tuple[tuple[Owner, int], ...]
+    """Whose budgets they are."""
+    pauses: bool
+    """A slot that finds nothing left pauses its schedule."""
+
+
+NO_BUDGET = Allowance(None, 0, (), pauses=False)
 
 
 class _Judged(NamedTuple):
     refusal: Reason | None
     until: int | None
     """The verdict holds up to here: when the grant expires."""
+    budget: Budget | None
 
 
 class Permits:
     """Verdicts by grant and target. `begin` is told how often grants were changed, and forgets what is no longer so."""
 
-    def __init__(self) -> None:
+    def __init__(self, pricing: Pricing) -> None:
+        self._pricing = pricing
         self._changes = -1
         self._judged: dict[tuple[int, str], _Judged] = {}
 
@@ -25,16 +54,59 @@ class Permits:
             self._judged.clear()
             self._changes = changes
 
-    def refusal(self, tx: Transaction, grant_ref: int, target: str) -> Reason | None:
-        """Why nothing of the target may start under this grant; None when it may."""
-        judged = self._judged.get((grant_ref, target))
+    def refusal(self, tx: Transaction, schedule: Scheduled) -> Reason | None:
+        """Why nothing of the schedule may start; None when it may."""
+        return self._look_up(tx, schedule).refusal
+
+    def is_plain(self, tx: Transaction, schedule: Scheduled) -> bool:
+        """Whether it may start, and nothing is counted: the case that must be fast."""
+        judged = self._look_up(tx, schedule)
+        return judged.refusal is None and judged.budget is None and schedule.policies.budget is None
+
+    def allowance(self, tx: Transaction, schedule: Scheduled, taken: Mapping[tuple[Owner, int], int]) -> Allowance:
+        """What its own budget and its grant's leave to it now, besides what this transaction has taken of each."""
+        granted = self._look_up(tx, schedule).budget
+        budgets = [
+            (owner, ref, budget)
+            for owner, ref, budget in (
+                (Owner.SCHEDULE, schedule.ref, schedule.policies.budget),
+                (Owner.GRANT, schedule.grant_ref, granted),
+            )
+            if budget is not None
+        ]
+        if not budgets:
+            return NO_BUDGET
+        tx.hold_grant(schedule.grant_ref)
+        estimate = self._estimate(tx, schedule)
+        pauses, least = False, None
+        for owner, ref, budget in budgets:
+            spent = tx.spent_since(owner, ref, budget.begins_at(tx.now)) + taken.get((owner, ref), 0)
+            left = budget.credits - spent
+            starts = starts_within(left, estimate)
+            if starts is not None and (least is None or starts < least):
+                least = starts
+            pauses |= starts == 0 and budget.when_spent is WhenSpent.PAUSE
+        owners = tuple((owner, ref) for owner, ref, _ in budgets)
+        return Allowance(least, estimate or 0, owners, pauses)
+
+    def _estimate(self, tx: Transaction, schedule: Scheduled) -> int | None:
+        """What a run of it may cost, by what the last ones did, else by its model; None: nobody knows."""
+        costs = tx.recent_costs(schedule.ref, _RECENT)
+        if any(costs):
+            return round(median(costs))
+        return None if self._pricing.model_in(schedule.input) is None else self._pricing.estimate(schedule.input)
+
+    def _look_up(self, tx: Transaction, schedule: Scheduled) -> _Judged:
+        key = (schedule.grant_ref, schedule.target)
+        judged = self._judged.get(key)
         if judged is None or (judged.until is not None and judged.until <= tx.now):
-            found = tx.grants([grant_ref])
-            judged = _judge(found[0].grant if found else None, target, tx.now)
-            self._judged[grant_ref, target] = judged
-        return judged.refusal
+            found = tx.grants([schedule.grant_ref])
+            judged = self._judged[key] = _judge(found[0].grant if found else None, schedule.target, tx.now)
+        return judged
 
 
 def _judge(grant: Grant | None, target: str, now: int) -> _Judged:
     refusal = refusal_of(grant, target, now)
-    return _Judged(refusal, grant.expires_at if grant is not None and refusal is None else None)
+    if grant is None or refusal is not None:
+        return _Judged(refusal, None, None)
+    return _Judged(None, grant.expires_at, grant.budget)

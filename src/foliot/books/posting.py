@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from foliot.books.configurations import Scheduled
 from foliot.books.entries import Entries
+from foliot.books.permits import Allowance
 from foliot.domain.admission import Admission, Applicant, Stop, admit
 from foliot.domain.generation import Generation, close_pause, generate, not_yet_due
 from foliot.domain.grants import REFUSALS_UNTIL_ATTENTION, refusals_after
@@ -22,6 +23,7 @@ _WAITING_AT_ONCE = 100
 _BROKEN_FOR = 60 * MICROSECONDS
 """A schedule whose spec cannot be read is looked at again after this."""
 _ALL_THAT_WAIT = 1_000_000
+PAUSED_BY_BUDGET = "budget"
 
 
 def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
@@ -32,7 +34,7 @@ def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: St
         return state
     marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
     generation = generate(schedule.timetable, schedule.policies, state, tx.now, SLOTS_A_SWEEP, marked)
-    if generation.is_one and _is_free(schedule, state) and entries.refusal(tx, schedule) is None:
+    if generation.is_one and _is_free(schedule, state) and entries.permits.is_plain(tx, schedule):
         entries.start_slot(schedule, state, generation.due[0], occupies=True)
         state = state.moved(generation.swept_to, generation.wake_at, running=1)
         entries.advance(state)
@@ -117,17 +119,33 @@ def post_applicants(
         waiting = tx.waiting(state.ref, concerned) if concerned else []
     by_ref = {row.ref: row for row in (*waiting, *rows)}
     everybody = [*map(applicant_of, waiting), *applicants]
-    refusal = entries.refusal(tx, schedule)
-    admission = admit(state._replace(held=state.held - len(waiting)), schedule.policies, everybody, tx.now, refusal)
+    refusal, allowance = entries.permits.refusal(tx, schedule), entries.allowance(tx, schedule)
+    verdicts = (tx.now, refusal, allowance.starts)
+    admission = admit(state._replace(held=state.held - len(waiting)), schedule.policies, everybody, *verdicts)
     if admission.stop is not None:
         cleared = _clear_way(tx, entries, state, admission.stop)
         if cleared.running == 0:
             unhindered = cleared._replace(held=cleared.held - len(waiting))
-            admission = admit(unhindered, schedule.policies, everybody, tx.now, refusal)
+            admission = admit(unhindered, schedule.policies, everybody, *verdicts)
         state = cleared
-    state = _post_admission(entries, schedule, state, admission, by_ref)
+    state = _post_admission(entries, schedule, state, admission, by_ref, allowance)
     entries.keep(state)
+    if allowance.pauses and not state.is_paused(tx.now) and _is_over_budget(admission):
+        state = pause(tx, state, "its budget is spent", by=PAUSED_BY_BUDGET)
+        entries.move(state)
     return state
+
+
+def _is_over_budget(admission: Admission) -> bool:
+    return any(skip.reason is Reason.OVER_BUDGET for skip in admission.skips)
+
+
+def pause(tx: Transaction, state: State, note: str, by: str) -> State:
+    """The schedule pauses by itself, until somebody resumes it."""
+    version = state.version + 1
+    tx.update_schedule(state.ref, pause_note=note, paused_by=by, version=version, updated_at=tx.now)
+    tx.set_version(state.ref, version, state.target)
+    return state._replace(version=version, pause_from=tx.now, pause_to=None, wake_at=None)
 
 
 def _concerned(schedule: Scheduled, state: State, applicants: Sequence[Applicant]) -> int:
@@ -192,15 +210,22 @@ def _post_generation(entries: Entries, schedule: Scheduled, state: State, genera
 
 
 def _post_admission(
-    entries: Entries, schedule: Scheduled, state: State, admission: Admission, rows: dict[int, RunRow]
+    entries: Entries,
+    schedule: Scheduled,
+    state: State,
+    admission: Admission,
+    rows: dict[int, RunRow],
+    allowance: Allowance,
 ) -> State:
     running, held, remaining = state.running, state.held, state.remaining
     state = with_refusals(schedule, state, [reason for _, reason in admission.skips], bool(admission.starts))
     for applicant, occupies in admission.starts:
         if applicant.ref is None:
-            entries.start_slot(schedule, state, applicant, occupies=occupies)
+            ref = entries.start_slot(schedule, state, applicant, occupies=occupies)
         else:
-            entries.start_run(schedule, state, rows[applicant.ref], occupies=occupies)
+            ref = applicant.ref
+            entries.start_run(schedule, state, rows[ref], occupies=occupies)
+        entries.reserve(ref, allowance)
         running += occupies
         held -= applicant.is_held
         if remaining is not None and applicant.kind is Kind.SLOT:

@@ -60,25 +60,38 @@ class Admission(NamedTuple):
 
 
 def admit(
-    state: State, policies: Policies, applicants: Iterable[Applicant], now: int, refusal: Reason | None = None
+    state: State,
+    policies: Policies,
+    applicants: Iterable[Applicant],
+    now: int,
+    refusal: Reason | None = None,
+    affordable: int | None = None,
 ) -> Admission:
     """Judge the applicants in order, those held before first, each under its own overlap policy or the schedule's.
 
-    `state.held` counts the runs that wait besides them. With a refusal, nothing of the schedule is permitted now.
+    `state.held` counts the runs that wait besides them. With a refusal, nothing of the schedule is permitted now; its
+    budgets may let no more than so many start.
     """
-    door = _Door(state, policies, now, refusal)
+    door = _Door(state, policies, now, refusal, affordable)
     for applicant in applicants:
         door.judge(applicant)
     return Admission(door.starts, door.waits, door.skips, door.stop)
 
 
+_NEVER_WAIT = (Overlap.ALLOW_ALL, Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER)
+"""Under these a slot starts beside what runs, or stops it: it must be able to pay."""
+
+
 class _Door:
     """Lets one run through at a time, in order, and remembers who waits."""
 
-    def __init__(self, state: State, policies: Policies, now: int, refusal: Reason | None) -> None:
+    def __init__(
+        self, state: State, policies: Policies, now: int, refusal: Reason | None, affordable: int | None
+    ) -> None:
         self.policies = policies
         self.now = now
         self.refusal = refusal
+        self.affordable = affordable
         self.paused = state.is_paused(now)
         self.occupied = state.running > 0
         self.held = state.held
@@ -92,7 +105,9 @@ class _Door:
         if self._refuse(applicant):
             return
         overlap = applicant.overlap or self.policies.overlap
-        if overlap is Overlap.ALLOW_ALL:
+        if self.affordable == 0 and (not self.occupied or overlap in _NEVER_WAIT):
+            self.skips.append(Skip(applicant, Reason.OVER_BUDGET))
+        elif overlap is Overlap.ALLOW_ALL:
             self._start(applicant, occupies=False)
         elif not self.occupied:
             self._start(applicant, occupies=True)
@@ -128,6 +143,8 @@ class _Door:
 
     def _start(self, applicant: Applicant, *, occupies: bool) -> None:
         self.starts.append(Start(applicant, occupies))
+        if self.affordable is not None:
+            self.affordable -= 1
         self.occupied = self.occupied or occupies
         if applicant.kind is Kind.SLOT and self.remaining is not None:
             self.remaining -= 1
@@ -178,6 +195,8 @@ class _Door:
         for start in self.starts:
             if start.occupies and start.applicant.kind is Kind.SLOT:
                 self.starts.remove(start)
+                if self.affordable is not None:
+                    self.affordable += 1
                 if self.remaining is not None:
                     self.remaining += 1
                 return start.applicant

@@ -1,6 +1,7 @@
 """Budgets: how much may be spent within a span of time that moves along, and what happens when it is spent."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -19,6 +20,13 @@ class Window(StrEnum):
 _LENGTH = {Window.HOUR: 3600, Window.DAY: 86_400, Window.MONTH: 30 * 86_400}
 
 
+class Owner(StrEnum):
+    """Whose budget it is."""
+
+    SCHEDULE = "schedule"
+    GRANT = "grant"
+
+
 class WhenSpent(StrEnum):
     """What becomes of a slot that the budget has no credits for."""
 
@@ -34,14 +42,12 @@ class Budget(NamedTuple):
     window: Window
     when_spent: WhenSpent = WhenSpent.SKIP
 
-    @property
-    def length(self) -> int:
-        """The window in microseconds."""
-        return _LENGTH[self.window] * MICROSECONDS
-
     def begins_at(self, now: int) -> int:
         """What was spent before this no longer counts."""
-        return now - self.length
+        return now - _LENGTH[self.window] * MICROSECONDS
+
+    def as_written(self) -> dict[str, int | str]:
+        return {"credits": self.credits, "per": str(self.window), "when_spent": str(self.when_spent)}
 
 
 class Spending(NamedTuple):
@@ -59,7 +65,7 @@ class Spending(NamedTuple):
 
 def read_budget(given: Any) -> Budget:
     """A budget as people write it: `{"credits": 5000, "per": "day", "when_spent": "pause"}`."""
-    if not isinstance(given, dict) or set(given) - {"credits", "per", "when_spent"}:
+    if not isinstance(given, Mapping) or set(given) - {"credits", "per", "when_spent"}:
         raise Invalid(f"a budget takes credits, per and when_spent, got {given!r}")
     allowed = given.get("credits")
     if isinstance(allowed, bool) or not isinstance(allowed, int) or allowed < 0:
@@ -72,12 +78,24 @@ def read_budget(given: Any) -> Budget:
     return Budget(allowed, Window(window), WhenSpent(when_spent))
 
 
+def stored_budget(budget: Budget | None) -> str | None:
+    """As it is kept, which is as people write it."""
+    return None if budget is None else json.dumps(budget.as_written(), separators=(",", ":"))
+
+
+def starts_within(left: int, estimate: int | None) -> int | None:
+    """How many runs may start with so much left, when each may cost so much; None: as many as there are.
+
+    What is known to cost nothing always may. While nobody knows what a run costs, one may as long as anything is left.
+    """
+    if estimate == 0:
+        return None
+    if estimate is None:
+        return None if left > 0 else 0
+    return max(0, left // estimate)
+
+
 def left_of(budget: Budget, spendings: Iterable[Spending], now: int) -> int:
     """How much is left of it now. What still runs counts with what was reserved for it, however long ago it began."""
     begin = budget.begins_at(now)
     return budget.credits - sum(each.counts for each in spendings if each.at > begin or each.spent is None)
-
-
-def fits(budget: Budget, spendings: Iterable[Spending], estimate: int, now: int) -> bool:
-    """Whether a run that may cost so much may start: what costs nothing always may."""
-    return estimate == 0 or left_of(budget, spendings, now) >= estimate

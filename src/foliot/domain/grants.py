@@ -3,9 +3,11 @@
 Scopes are written and read here, and nowhere else.
 """
 
+import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from foliot.domain.budgets import Budget
 from foliot.domain.errors import Invalid
 from foliot.domain.runs import Reason
 from foliot.domain.schedule import target_of
@@ -34,6 +36,7 @@ class Grant(NamedTuple):
     scopes: frozenset[str]
     expires_at: int | None = None
     revoked_at: int | None = None
+    budget: Budget | None = None
 
     @property
     def id(self) -> str:
@@ -77,6 +80,10 @@ def scopes_of(scopes: Iterable[str], *, consents_to_everything: bool = False) ->
                 f"{EVERYTHING!r} permits every target there will ever be: consent to it explicitly, or name targets"
             )
     return wanted
+
+
+def stored_scopes(scopes: Iterable[str]) -> str:
+    return json.dumps(sorted(scopes), separators=(",", ":"))
 
 
 def covers(scopes: frozenset[str], target: str) -> bool:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from foliot.domain.budgets import Budget, read_budget
 from foliot.domain.durations import parse_duration
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS
@@ -117,6 +118,8 @@ class Policies:
     limit: int | None = None
     """How many slots may start, ever; None: no limit."""
     pause_on_failure: bool = False
+    budget: Budget | None = None
+    """How much its runs may cost within a span of time; None: whatever they do."""
 
     def as_text(self) -> str:
         """What differs from the defaults, as JSON: the same text for the same policies."""
@@ -128,6 +131,8 @@ def _text_of(policies: Policies) -> str:
     changed = {f.name: getattr(policies, f.name) for f in fields(policies) if getattr(policies, f.name) != f.default}
     if policies.retry is not None:
         changed["retry"] = {f.name: getattr(policies.retry, f.name) for f in fields(policies.retry)}
+    if policies.budget is not None:
+        changed["budget"] = policies.budget.as_written()
     return json.dumps(changed, sort_keys=True, separators=(",", ":"))
 
 
@@ -138,6 +143,8 @@ def read_policies(text: str) -> Policies:
     if "retry" in data:
         retry = data["retry"]
         data["retry"] = Retry(**{**retry, "reasons": tuple(map(Reason, retry["reasons"]))})
+    if "budget" in data:
+        data["budget"] = read_budget(data["budget"])
     for name, kind in (("overlap", Overlap), ("catchup", CatchUp)):
         if name in data:
             data[name] = kind(data[name])
@@ -158,6 +165,7 @@ def policies_of(
     retry: int | Mapping[str, Any] | None = None,
     limit: int | None = None,
     pause_on_failure: bool | None = None,
+    budget: Mapping[str, Any] | None = None,
 ) -> Policies:
     """Policies as people write them, on top of others or of the defaults; what is None stays as it is.
 
@@ -177,6 +185,7 @@ def policies_of(
         "retry": None if retry is None else _retry(retry),
         "limit": count_of("limit", limit),
         "pause_on_failure": _switch("pause_on_failure", pause_on_failure),
+        "budget": None if budget is None else read_budget(budget),
     }
     return replace(base or Policies(), **{name: value for name, value in given.items() if value is not None})
 

@@ -6,7 +6,7 @@ from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.entries import Entries
 from foliot.domain.backfill import Attempted, Backfill, Direction, Which, choose, swept
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.runs import Kind, Status
+from foliot.domain.runs import Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
 from foliot.ports import BackfillRow, Transaction
@@ -33,19 +33,24 @@ def feed(tx: Transaction, entries: Entries, known: Configurations, target: int, 
 
 
 def _feed(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, row: BackfillRow) -> BackfillRow:
+    refusal, allowance = entries.permits.refusal(tx, schedule), entries.allowance(tx, schedule)
     room = row.concurrency - row.running
+    if allowance.starts:
+        # What is beyond it is judged when these are over.
+        room = min(room, allowance.starts)
+    elif allowance.starts == 0:
+        refusal = refusal or Reason.OVER_BUDGET
 
     def runs_between(first_at: int, last_at: int) -> list[Attempted]:
         return tx.attempted(schedule.ref, first_at, last_at)
 
     backfill = swept(backfill_of(row), state.swept_to)
     chosen = choose(schedule.timetable.times, backfill, room, runs_between)
-    refusal = entries.refusal(tx, schedule)
     lane: Lane = {"kind": Kind.BACKFILL, "backfill": row.ref, "input": row.input}
     for nominal in chosen.nominals:
         slot = Slot(nominal * MICROSECONDS, tx.now)
         if refusal is None:
-            entries.start_slot(schedule, state, slot, occupies=False, **lane)
+            entries.reserve(entries.start_slot(schedule, state, slot, occupies=False, **lane), allowance)
         else:
             entries.record(schedule, slot, Status.SKIPPED, reason=refusal, **lane)
     running = row.running + (len(chosen.nominals) if refusal is None else 0)

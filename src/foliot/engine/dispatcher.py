@@ -6,7 +6,7 @@ from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
-from foliot.domain.runs import Hold, Kind, Status
+from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
 from foliot.ports import Launch, RunRow, Transaction
@@ -29,11 +29,10 @@ def take_up(tx: Transaction, entries: Entries, known: Configurations, target: in
 
 def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, runs: list[RunRow]) -> None:
     judged = [run for run in runs if run.hold == Hold.DUE]
-    refusal = entries.refusal(tx, schedule)
     for run in runs:
         if run.hold == Hold.RETRY and run.kind == Kind.SLOT and state.is_paused(tx.now):
             tx.park(run.ref)
-        elif run.hold != Hold.DUE and refusal is not None:
+        elif run.hold != Hold.DUE and (refusal := _refusal(tx, entries, schedule, run)) is not None:
             outcome = Outcome(Status.SKIPPED, refusal)
             entries.end_run(run.ref, outcome.status, outcome.reason)
             state = post_end(tx, entries, schedule, state, end_of_row(run, outcome))
@@ -42,6 +41,18 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
             entries.start_run(schedule, state, run, occupies=bool(run.occupies))
     if judged:
         post_applicants(tx, entries, schedule, state, [applicant_of(run) for run in judged], judged)
+
+
+def _refusal(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow) -> Reason | None:
+    """Why a run that was admitted before may not start now. A retry may cost anew, and has nothing set aside yet."""
+    refusal = entries.permits.refusal(tx, schedule)
+    if refusal is not None or run.hold != Hold.RETRY:
+        return refusal
+    allowance = entries.allowance(tx, schedule)
+    if allowance.starts == 0:
+        return Reason.OVER_BUDGET
+    entries.reserve(run.ref, allowance)
+    return None
 
 
 def with_memories(tx: Transaction, launches: list[Launch]) -> list[Launch]:

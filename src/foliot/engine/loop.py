@@ -9,7 +9,9 @@ from typing import TypeVar
 
 from foliot.books.configurations import Configurations
 from foliot.books.entries import Crew, Entries
+from foliot.books.permits import Permits
 from foliot.domain import skew
+from foliot.domain.credits import Pricing
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
 from foliot.engine.hands import Hands
@@ -54,7 +56,13 @@ class Engine:
     """One worker: no leader, no timer per schedule. Any number of them may share a database that allows it."""
 
     def __init__(
-        self, database: Database, gate: Gate, clock: Clock, name: str, settings: EngineSettings | None = None
+        self,
+        database: Database,
+        gate: Gate,
+        clock: Clock,
+        name: str,
+        settings: EngineSettings | None = None,
+        pricing: Pricing | None = None,
     ) -> None:
         self.database = database
         self.gate = gate
@@ -64,7 +72,7 @@ class Engine:
         self.counters = Counters()
         self.worker = 0
         self._known = Configurations()
-        self._shift = Shift(clock, self.settings, self._known)
+        self._shift = Shift(clock, self.settings, self._known, Permits(pricing or Pricing()))
         self._poked = asyncio.Event()
         self._hands = Hands(gate, clock, self._now, self._poked.set)
         self._targets: dict[str, int] = {}
@@ -372,7 +380,7 @@ class Engine:
 
     def _leave(self, tx: Transaction, kept: dict[int, int]) -> None:
         """Hand back what was interrupted. What cannot be, threads above all, keeps its lease until that runs out."""
-        hand_back(tx, Entries(tx, Crew()), self._known, self.worker, kept)
+        hand_back(tx, Entries(tx, Crew(), self._shift.permits), self._known, self.worker, kept)
         if not tx.leased(self.worker):
             tx.renew(self.worker, None)
             tx.stop(self.worker)

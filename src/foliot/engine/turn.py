@@ -64,11 +64,11 @@ class Turn(NamedTuple):
 class Shift:
     """What a worker brings to every turn: its clock, its settings, and the configurations that it knows."""
 
-    def __init__(self, clock: Clock, settings: EngineSettings, known: Configurations) -> None:
+    def __init__(self, clock: Clock, settings: EngineSettings, known: Configurations, permits: Permits) -> None:
         self.clock = clock
         self.settings = settings
         self.known = known
-        self.permits = Permits()
+        self.permits = permits
 
     def work(self, tx: Transaction, situation: Situation) -> Turn:
         """All that a turn writes. It may be run again from the start: it changes nothing but the database."""

@@ -62,7 +62,9 @@ def charge(tx: Transaction, bill: Bill, pricing: Pricing) -> Charged:
         return Charged.DEFERRED
     payer = bill.account_ref if known is None else known.account_ref
     after = tx.post(payer, Posting.CHARGE, -amount, f"{usage.source} {bill.reference}") if amount else None
-    if after is not None and after < 0:
+    if amount:
+        tx.add_spending(bill.run_ref, amount)
+    if after is not None and after < 0 and tx.account(payer).is_limited:
         log.critical("account %d is at %d credits after %s", payer, after, bill.reference)
     return Charged.NOW
 

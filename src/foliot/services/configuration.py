@@ -42,6 +42,7 @@ POLICY_OPTIONS = (
     "timeout",
     "limit",
     "pause_on_failure",
+    "budget",
 )
 OTHER_OPTIONS = ("target", "spec", "input", "labels", "memo")
 _STORED_AS = {"catchup_window": "window", "catchup_cap": "cap"}

@@ -5,6 +5,8 @@ from typing import NamedTuple, TypeVar
 
 from foliot.books.configurations import Scheduled, scheduled
 from foliot.books.entries import Crew, Entries
+from foliot.books.permits import Permits
+from foliot.domain.credits import Pricing
 from foliot.domain.errors import NotFound
 from foliot.domain.schedule import State, slug_of
 from foliot.ports import Database, ScheduleRow, Transaction
@@ -23,9 +25,10 @@ class Found(NamedTuple):
 class Desk:
     """Where verbs are carried out, each in one transaction."""
 
-    def __init__(self, database: Database, wake: Callable[[bool], None]) -> None:
+    def __init__(self, database: Database, wake: Callable[[bool], None], pricing: Pricing) -> None:
         self._database = database
         self._wake = wake
+        self.pricing = pricing
 
     def write(self, act: Callable[[Transaction, Entries], T]) -> T:
         """Do it, write its entries, and wake whoever may have work now."""
@@ -33,7 +36,7 @@ class Desk:
 
         def whole(tx: Transaction) -> T:
             nonlocal recalls
-            entries = Entries(tx, Crew())
+            entries = Entries(tx, Crew(), Permits(self.pricing))
             result = act(tx, entries)
             entries.write(tx)
             recalls = entries.recalls

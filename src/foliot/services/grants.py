@@ -1,9 +1,11 @@
 """The verbs on grants: what users permit, and what they no longer do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from foliot.books.entries import Entries
+from foliot.domain.budgets import read_budget
 from foliot.domain.errors import Invalid
 from foliot.domain.grants import LOCAL, read_grant_id, scopes_of
 from foliot.domain.instants import instant_of, rfc3339
@@ -11,7 +13,7 @@ from foliot.domain.runs import Order
 from foliot.domain.schedule import user_of
 from foliot.ports import Transaction
 from foliot.services.desk import Desk
-from foliot.services.permission import find_grant, make_grant, scopes_text
+from foliot.services.permission import find_grant, make_grant
 from foliot.services.views import Grant, grant_view
 
 Moment = datetime | str
@@ -30,16 +32,18 @@ class GrantVerbs:
         *,
         user: str = LOCAL,
         expires_at: Moment | None = None,
+        budget: Mapping[str, Any] | None = None,
         everything: bool = False,
     ) -> Grant:
         """Permit these targets on the user's account; `graph:execute:*` only when `everything` says so too."""
         wanted, owner = scopes_of(scopes, consents_to_everything=everything), user_of(user)
+        allowed = None if budget is None else read_budget(budget)
         ends_at = None if expires_at is None else instant_of(expires_at, "expires_at")
 
         def act(tx: Transaction, _: Entries) -> Grant:
             if ends_at is not None and ends_at <= tx.now:
                 raise Invalid(f"expires_at takes a moment to come, got {rfc3339(ends_at)}")
-            return _shown(tx, make_grant(tx, owner, wanted, ends_at))
+            return _shown(tx, make_grant(tx, owner, wanted, ends_at, allowed))
 
         return self._desk.write(act)
 
@@ -58,7 +62,7 @@ class GrantVerbs:
         ends_at = None if expires_at is None else instant_of(expires_at, "expires_at")
 
         def act(tx: Transaction, _: Entries) -> Grant:
-            tx.change_grant(ref, scopes_text(find_grant(tx, ref).grant.scopes), ends_at)
+            tx.change_grant(find_grant(tx, ref).grant._replace(expires_at=ends_at))
             return _shown(tx, ref)
 
         return self._desk.write(act)
@@ -69,7 +73,18 @@ class GrantVerbs:
         wanted = scopes_of(scopes, consents_to_everything=everything)
 
         def act(tx: Transaction, _: Entries) -> Grant:
-            tx.change_grant(ref, scopes_text(wanted), find_grant(tx, ref).grant.expires_at)
+            tx.change_grant(find_grant(tx, ref).grant._replace(scopes=wanted))
+            return _shown(tx, ref)
+
+        return self._desk.write(act)
+
+    def allow(self, grant: str, budget: Mapping[str, Any] | None) -> Grant:
+        """Let what runs by it cost so much within a span of time, or whatever it does."""
+        ref = read_grant_id(grant)
+        allowed = None if budget is None else read_budget(budget)
+
+        def act(tx: Transaction, _: Entries) -> Grant:
+            tx.change_grant(find_grant(tx, ref).grant._replace(budget=allowed))
             return _shown(tx, ref)
 
         return self._desk.write(act)

@@ -1,12 +1,21 @@
 """Which grant a schedule gets, and what becomes of the one that was made for it."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from foliot.domain.budgets import Budget, stored_budget
 from foliot.domain.credits import Pricing, may_be_created
 from foliot.domain.errors import Denied, NotFound
-from foliot.domain.grants import EVERYTHING, LOCAL, grant_id, permits_everything, read_grant_id, refusal_of, scope_of
+from foliot.domain.grants import (
+    EVERYTHING,
+    LOCAL,
+    grant_id,
+    permits_everything,
+    read_grant_id,
+    refusal_of,
+    scope_of,
+    stored_scopes,
+)
 from foliot.domain.runs import Reason
 from foliot.domain.schedule import user_of
 from foliot.ports import GrantRow, Transaction
@@ -32,10 +41,6 @@ def wish_of(user: str | None, grant: str | None) -> Wish:
     return Wish(None if user is None else user_of(user), None if grant is None else read_grant_id(grant))
 
 
-def scopes_text(scopes: Iterable[str]) -> str:
-    return json.dumps(sorted(scopes), separators=(",", ":"))
-
-
 def grants_for(tx: Transaction, wishes: Sequence[tuple[str, Wish]]) -> list[int]:
     """For each target and wish its grant, made now where there is none; Denied when one is not for the target."""
     made = iter(tx.new_grant_refs(sum(_is_made(wish) for _, wish in wishes)))
@@ -49,7 +54,7 @@ def grants_for(tx: Transaction, wishes: Sequence[tuple[str, Wish]]) -> list[int]
             refs.append(local)
         else:
             ref = next(made)
-            rows.append((ref, *accounts[wish.user], scopes_text([scope_of(target)]), None, 0, tx.now))
+            rows.append((ref, *accounts[wish.user], stored_scopes([scope_of(target)]), None, None, 0, tx.now))
             refs.append(ref)
     tx.insert_grants(rows)
     return refs
@@ -70,13 +75,16 @@ def _local_grant(tx: Transaction) -> int:
     for row in tx.list_grants(LOCAL):
         if row.is_shared and permits_everything(row.grant, tx.now):
             return row.grant.ref
-    return make_grant(tx, LOCAL, {EVERYTHING}, None)
+    return make_grant(tx, LOCAL, {EVERYTHING})
 
 
-def make_grant(tx: Transaction, user: str, scopes: Iterable[str], expires_at: int | None) -> int:
+def make_grant(
+    tx: Transaction, user: str, scopes: Iterable[str], expires_at: int | None = None, budget: Budget | None = None
+) -> int:
     """A grant that stands by itself."""
     (ref,) = tx.new_grant_refs(1)
-    tx.insert_grants([(ref, *account_of(tx, user), scopes_text(scopes), expires_at, 1, tx.now)])
+    payer = account_of(tx, user)
+    tx.insert_grants([(ref, *payer, stored_scopes(scopes), expires_at, stored_budget(budget), 1, tx.now)])
     return ref
 
 
@@ -108,7 +116,7 @@ def regranted(tx: Transaction, current: int, wish: Wish, before: str, target: st
             tx.revoke([current])
         return chosen
     if own is not None and target != before:
-        tx.change_grant(current, scopes_text([scope_of(target)]), own.grant.expires_at)
+        tx.change_grant(own.grant._replace(scopes=frozenset({scope_of(target)})))
     elif target != before:
         _checked(tx, Wish(grant=current), target)
     return current

@@ -11,7 +11,6 @@ from foliot.books.posting import applicant_of, post_applicants, post_owed
 from foliot.domain import ledger
 from foliot.domain.backfill import Backfill as BackfillRequest
 from foliot.domain.backfill import Direction, Which, lane_width, range_of
-from foliot.domain.credits import Pricing
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
 from foliot.domain.policies import count_of, overlap_of, read_policies
@@ -57,9 +56,8 @@ class Explanation(NamedTuple):
 class ScheduleVerbs:
     """What may be asked of schedules. A schedule is named by its id or by the name that it was given."""
 
-    def __init__(self, desk: Desk, pricing: Pricing) -> None:
+    def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._pricing = pricing
 
     def create(self, name: str, **options: Any) -> Schedule:
         """A new schedule; its first slot is the first after now. Conflict when there is one of that name."""
@@ -84,7 +82,7 @@ class ScheduleVerbs:
         def act(tx: Transaction, entries: Entries) -> list[Schedule]:
             targets = tx.target_refs({schedule.stored.target for schedule in wanted})
             deleted = deleted_schedules(tx, [schedule.id for schedule in wanted])
-            return insert_schedules(tx, entries, wanted, targets, deleted, app, self._pricing)
+            return insert_schedules(tx, entries, wanted, targets, deleted, app, self._desk.pricing)
 
         return self._desk.write(act)
 
@@ -103,7 +101,7 @@ class ScheduleVerbs:
                 # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
                 deleted = {} if row is None else {schedule_id: row}
                 wanted = Wanted(schedule_id, name, stored, wish)
-                return insert_schedules(tx, entries, [wanted], targets, deleted, app, self._pricing)[0]
+                return insert_schedules(tx, entries, [wanted], targets, deleted, app, self._desk.pricing)[0]
             found = find(tx, schedule_id)
             if app is not None and found.row.app != app:
                 tx.update_schedule(found.row.ref, app=app)

@@ -9,6 +9,7 @@ from typing import Any
 
 from foliot.books.configurations import compiled, labels_in
 from foliot.domain.backfill import Direction, Which
+from foliot.domain.budgets import Budget
 from foliot.domain.grants import REFUSALS_UNTIL_ATTENTION, grant_id
 from foliot.domain.instants import moment_of
 from foliot.domain.policies import Policies, read_policies
@@ -116,6 +117,8 @@ class Grant:
     scopes: tuple[str, ...]
     expires_at: datetime | None
     revoked_at: datetime | None
+    budget: Budget | None
+    """How much what runs by it may cost."""
     created_at: datetime
 
 
@@ -214,6 +217,7 @@ def grant_view(row: GrantRow) -> Grant:
         scopes=tuple(sorted(grant.scopes)),
         expires_at=_moment(grant.expires_at),
         revoked_at=_moment(grant.revoked_at),
+        budget=grant.budget,
         created_at=moment_of(row.created_at),
     )
 

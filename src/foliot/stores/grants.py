@@ -4,14 +4,15 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from foliot.domain.grants import Grant
+from foliot.domain.budgets import read_budget, stored_budget
+from foliot.domain.grants import Grant, stored_scopes
 from foliot.ports import GrantRow
 from foliot.stores.dialect import InsertMany, Row
 from foliot.stores.part import Part
 
-_INSERT = InsertMany("grants", "ref user_ref account_ref scopes:text expires_at is_shared created_at")
+_INSERT = InsertMany("grants", "ref user_ref account_ref scopes:text expires_at budget:text is_shared created_at")
 _SELECT = (
-    "SELECT g.ref, u.id, g.account_ref, g.scopes, g.expires_at, g.revoked_at, g.is_shared, g.created_at"
+    "SELECT g.ref, u.id, g.account_ref, g.scopes, g.expires_at, g.revoked_at, g.budget, g.is_shared, g.created_at"
     " FROM grants g JOIN users u ON u.ref = g.user_ref"
 )
 
@@ -28,10 +29,7 @@ class Grants(Part):
         return self._grants(f"{_SELECT} WHERE u.id = ? ORDER BY g.ref", user)
 
     def _grants(self, text: str, *values: Any) -> list[GrantRow]:
-        return [
-            GrantRow(Grant(ref, user, account, frozenset(json.loads(scopes)), expires_at, revoked_at), *rest)
-            for ref, user, account, scopes, expires_at, revoked_at, *rest in self._all(text, *values)
-        ]
+        return [GrantRow(_grant(*row[:7]), *row[7:]) for row in self._all(text, *values)]
 
     def new_grant_refs(self, count: int) -> Sequence[int]:
         """Keys for that many grants to be inserted in this transaction."""
@@ -46,8 +44,10 @@ class Grants(Part):
         self._do(text, self.now, self.dialect.list_of(refs))
         self._tell()
 
-    def change_grant(self, ref: int, scopes: str, expires_at: int | None) -> None:
-        self._do("UPDATE grants SET scopes = ?, expires_at = ? WHERE ref = ?", scopes, expires_at, ref)
+    def change_grant(self, grant: Grant) -> None:
+        """Make its scopes, end and budget what they are said to be."""
+        text = "UPDATE grants SET scopes = ?, expires_at = ?, budget = ? WHERE ref = ?"
+        self._do(text, stored_scopes(grant.scopes), grant.expires_at, stored_budget(grant.budget), grant.ref)
         self._tell()
 
     def _tell(self) -> None:
@@ -82,3 +82,16 @@ class Grants(Part):
             " WHERE runs.status = 'running' AND schedules.grant_ref = ?"
         )
         return [int(row[0]) for row in self._all(text, grant_ref)]
+
+
+def _grant(
+    ref: int,
+    user: str,
+    account: int,
+    scopes: str,
+    expires_at: int | None,
+    revoked_at: int | None,
+    budget: str | None,
+) -> Grant:
+    allowed = None if budget is None else read_budget(json.loads(budget))
+    return Grant(ref, user, account, frozenset(json.loads(scopes)), expires_at, revoked_at, allowed)

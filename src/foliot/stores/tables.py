@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from foliot.domain.backfill import Direction, Which
+from foliot.domain.budgets import Owner
 from foliot.domain.credits import Posting
 from foliot.domain.policies import Overlap
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
@@ -111,6 +112,25 @@ receipts = Table(
 )
 Index("receipts_run", receipts.c.run_ref)
 
+spendings = Table(
+    "spendings",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("owner_ref", Number, nullable=False),
+    Column("run_ref", Number, nullable=False),
+    Column("at", Number, nullable=False),
+    Column("reserved", Number, nullable=False),
+    # None while the run is not over.
+    Column("spent", Number),
+    one_of("owner", Owner),
+    sqlite_strict=True,
+)
+_RESERVED = text("spent IS NULL")
+Index("spendings_window", spendings.c.owner, spendings.c.owner_ref, spendings.c.at)
+Index("spendings_open", spendings.c.owner, spendings.c.owner_ref, sqlite_where=_RESERVED, postgresql_where=_RESERVED)
+Index("spendings_run", spendings.c.run_ref)
+
 grants = Table(
     "grants",
     metadata,
@@ -120,6 +140,7 @@ grants = Table(
     Column("scopes", Text, nullable=False),
     Column("expires_at", Number),
     Column("revoked_at", Number),
+    Column("budget", Text),
     Column("is_shared", Number, nullable=False),
     Column("created_at", Number, nullable=False),
     sqlite_strict=True,

@@ -6,10 +6,11 @@ from foliot.stores.grants import Grants
 from foliot.stores.money import Money
 from foliot.stores.runs import Runs
 from foliot.stores.schedules import Schedules
+from foliot.stores.spendings import Spendings
 from foliot.stores.workers import Workers
 
 
-class SqlTransaction(Cursors, Runs, Schedules, Backfills, Workers, Grants, Money):
+class SqlTransaction(Cursors, Runs, Schedules, Backfills, Workers, Grants, Money, Spendings):
     """What `ports.Transaction` asks for."""
 
     def notify(self, what: str) -> None:

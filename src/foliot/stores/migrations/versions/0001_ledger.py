@@ -92,6 +92,30 @@ def upgrade() -> None:
         batch_op.create_index("receipts_run", ["run_ref"], unique=False)
 
     op.create_table(
+        "spendings",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("owner_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("reserved", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("spent", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.CheckConstraint("owner = 'grant' OR owner = 'schedule'", name=op.f("spendings_owner_check")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("spendings_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("spendings", schema=None) as batch_op:
+        batch_op.create_index("spendings_window", ["owner", "owner_ref", "at"], unique=False)
+        batch_op.create_index(
+            "spendings_open",
+            ["owner", "owner_ref"],
+            unique=False,
+            sqlite_where=sa.text("spent IS NULL"),
+            postgresql_where=sa.text("spent IS NULL"),
+        )
+        batch_op.create_index("spendings_run", ["run_ref"], unique=False)
+
+    op.create_table(
         "grants",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -99,6 +123,7 @@ def upgrade() -> None:
         sa.Column("scopes", sa.Text(), nullable=False),
         sa.Column("expires_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("revoked_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("budget", sa.Text(), nullable=True),
         sa.Column("is_shared", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("grants_account_ref_fkey")),

@@ -1,0 +1,139 @@
+"""Budgets: so much within a span of time that moves along; what runs has its share set aside."""
+
+import asyncio
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from foliot import Context, Foliot
+from foliot.domain.budgets import Budget, WhenSpent, Window
+from foliot.domain.credits import Pricing
+from foliot.testing import World, virtual
+from tests.sdk.worlds import START
+
+COST = 100
+"""Credits for a call of 0.00001 USD."""
+
+
+def an_app() -> Foliot:
+    app = Foliot("sqlite:///not-used.db", pricing=Pricing(markup=Decimal(1)))
+
+    @app.graph("agent")
+    async def agent(input: Any, ctx: Context) -> None:
+        given = input or {}
+        await asyncio.sleep(given.get("seconds", 0))
+        ctx.report_usage("call", cost=None if given.get("unknown") else "0.00001")
+        if given.get("fails"):
+            raise RuntimeError("after its call")
+
+    return app
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with virtual(an_app(), START) as world:
+        yield world
+
+
+def create(world: World, name: str = "digest", **options: Any) -> None:
+    world.app.schedules.create(name, **{"target": "agent", "every": "10m"} | options)
+
+
+def fates(world: World, name: str = "digest") -> list[str]:
+    return [str(run.reason or run.status) for run in world.runs(name)]
+
+
+def test_a_schedule_skips_what_its_budget_has_no_credits_for_and_goes_on_when_it_has(world: World) -> None:
+    create(world, budget={"credits": 3 * COST, "per": "hour"})
+    world.advance(minutes=90)
+    assert fates(world) == ["success"] * 3 + ["over_budget"] * 3 + ["success"] * 3
+
+
+def test_until_somebody_knows_what_a_run_costs_one_starts_while_anything_is_left(world: World) -> None:
+    create(world, budget={"credits": 1, "per": "day"})
+    world.advance(minutes=30)
+    assert fates(world) == ["success", "over_budget", "over_budget"]
+
+
+def test_a_spent_budget_may_pause_its_schedule_with_a_note(world: World) -> None:
+    create(world, budget={"credits": COST, "per": "hour", "when_spent": "pause"})
+    world.advance(minutes=30)
+    schedule = world.app.schedules.get("digest")
+    assert fates(world) == ["success", "over_budget"]
+    assert (schedule.paused, schedule.note, schedule.paused_by) == (True, "its budget is spent", "budget")
+    world.advance(minutes=65)
+    world.app.schedules.resume("digest")
+    world.advance(minutes=5)
+    assert fates(world)[-1] == "success"
+
+
+def test_schedules_that_run_by_one_grant_share_its_budget(world: World) -> None:
+    grant = world.app.grants.create(
+        "graph:execute:python:agent", budget={"credits": 3 * COST, "per": "day"}, user="ann"
+    )
+    assert grant.budget == Budget(3 * COST, Window.DAY, WhenSpent.SKIP)
+    for name in ("one", "two"):
+        create(world, name, grant=grant.id)
+    world.advance(minutes=20)
+    assert sorted(fates(world, "one") + fates(world, "two")) == ["over_budget"] + ["success"] * 3
+    world.app.grants.allow(grant.id, None)
+    world.advance(minutes=10)
+    assert fates(world, "one")[-1] == fates(world, "two")[-1] == "success"
+
+
+def test_what_is_set_aside_for_those_that_run_is_not_left_for_others(world: World) -> None:
+    create(world, budget={"credits": 3 * COST, "per": "day"}, overlap="allow_all", input={"seconds": 3600})
+    world.app.schedules.trigger("digest", input={"seconds": 0})
+    world.advance(minutes=1)
+    for _ in range(4):
+        world.app.schedules.trigger("digest")
+    world.advance(minutes=1)
+    assert fates(world)[1:] == ["running", "running", "over_budget", "over_budget"]
+
+
+def test_a_run_that_cost_nothing_after_all_gives_back_what_was_set_aside(world: World) -> None:
+    create(world, budget={"credits": COST, "per": "day"}, manual=True, every=None)
+    for _ in range(3):
+        world.app.schedules.trigger("digest", input={"unknown": True})
+        world.advance(minutes=1)
+    assert fates(world) == ["success"] * 3
+
+
+def test_a_cost_that_comes_late_counts_against_the_budget(world: World) -> None:
+    create(world, budget={"credits": COST, "per": "day"}, input={"unknown": True})
+    world.advance(minutes=20)
+    for run in world.runs("digest"):
+        world.app.report_usage(run.id, "call", cost="0.00001")
+    world.advance(minutes=10)
+    assert fates(world) == ["success", "success", "over_budget"]
+
+
+def test_a_retry_needs_credits_of_its_own(world: World) -> None:
+    create(world, budget={"credits": 2 * COST, "per": "day"}, retry=4, input={"fails": True})
+    world.advance(minutes=15)
+    assert fates(world)[:3] == ["internal", "internal", "over_budget"]
+    assert world.app.schedules.get("digest").running == 0
+
+
+def test_a_backfill_stops_at_what_the_budget_has(world: World) -> None:
+    create(world, budget={"credits": 2 * COST, "per": "day"})
+    world.app.schedules.pause("digest")
+    world.advance(hours=1)
+    world.app.schedules.resume("digest")
+    world.app.schedules.backfill("digest", START, world.now, which="all", concurrency=3)
+    world.advance(minutes=1)
+    filled = [str(run.reason or run.status) for run in world.runs("digest") if run.kind == "backfill"]
+    assert filled.count("success") <= 3
+    assert filled.count("over_budget") >= 3
+    assert len(filled) == 7
+
+
+def test_a_budget_is_part_of_what_a_schedule_is(world: World) -> None:
+    create(world, budget={"credits": 5})
+    assert world.app.schedules.get("digest").policies.budget == Budget(5, Window.DAY)
+    world.app.schedules.patch("digest", budget={"credits": 7, "per": "30d"})
+    assert world.app.schedules.get("digest").policies.budget == Budget(7, Window.MONTH)
+    world.app.schedules.patch("digest", budget=None)
+    assert world.app.schedules.get("digest").policies.budget is None
