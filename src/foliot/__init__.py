@@ -9,7 +9,7 @@ from foliot.domain.spec import Interval, Spec
 if TYPE_CHECKING:
     from foliot.app import Foliot
     from foliot.engine.settings import EngineSettings
-    from foliot.execution.context import Cancelled, Context
+    from foliot.execution.context import Cancelled, Context, LimitExceeded
 
 __all__ = [
     "Calendar",
@@ -21,6 +21,7 @@ __all__ = [
     "Foliot",
     "Interval",
     "Invalid",
+    "LimitExceeded",
     "NotFound",
     "Refusal",
     "Spec",
@@ -32,6 +33,7 @@ _LATER = {
     "Context": "foliot.execution.context",
     "EngineSettings": "foliot.engine.settings",
     "Foliot": "foliot.app",
+    "LimitExceeded": "foliot.execution.context",
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from foliot.domain.backfill import Attempted
 from foliot.domain.budgets import Owner
-from foliot.domain.credits import Usage
+from foliot.domain.credits import Meter, RunLimits, Usage
 from foliot.domain.generation import Gap
 from foliot.domain.grants import Grant
 from foliot.domain.runs import Order, Status
@@ -355,6 +355,7 @@ class Launch(NamedTuple):
     overlap: str | None
     timeout: int | None
     grant_ref: int
+    limits: RunLimits | None
     result_of: int | None
     """The run whose result it is handed, and the one whose failure."""
     failure_of: int | None
@@ -365,7 +366,7 @@ class Launch(NamedTuple):
 class Control:
     """Between a worker and the code that it runs: what the one asks, and what the other says of its progress."""
 
-    __slots__ = ("fenced", "interruptible", "order", "progress", "usages")
+    __slots__ = ("exceeded", "fenced", "interruptible", "meter", "order", "progress", "usages")
 
     def __init__(self) -> None:
         self.order: Order | None = None
@@ -378,6 +379,10 @@ class Control:
         """The latest that it reported, as JSON, until the worker has written it down."""
         self.usages: list[Usage] | None = None
         """The billable calls that it has reported; most runs have none."""
+        self.meter: Meter | None = None
+        """Counts them, where there is a limit."""
+        self.exceeded: str | None = None
+        """The limit that the run has passed, in words: it is over, whatever its code does."""
 
 
 class Gate(Protocol):

@@ -44,6 +44,8 @@ DOORS = {
     "services.grants.GrantVerbs.create": ("permit",),
     "services.grants.GrantVerbs.extend": ("extend",),
     "services.grants.GrantVerbs.rescope": ("rescope",),
+    # It is the same as `rescope`, but for what of the grant it changes.
+    "services.grants.GrantVerbs.allow": ("rescope",),
     "services.grants.GrantVerbs.revoke": ("revoke",),
     "services.accounts.AccountVerbs.top_up": ("pay",),
     "services.accounts.AccountVerbs.refund": ("refund",),

@@ -32,7 +32,7 @@ class _Gate:
 def a_launch(ref: int, timeout: int | None) -> Launch:
     slot = (NOON, NOON, 1, 0)
     return Launch(
-        ref, 1, 1, "digest", "python:digest", Kind.SLOT, *slot, True, {}, None, None, None, timeout, 1, None, None
+        ref, 1, 1, "digest", "python:digest", Kind.SLOT, *slot, True, {}, None, None, None, timeout, 1, None, None, None
     )
 
 

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from foliot import Context, Foliot
+from foliot import Context, Foliot, Invalid, LimitExceeded
 from foliot.domain.budgets import Budget, WhenSpent, Window
 from foliot.domain.credits import Pricing
+from foliot.services.views import Estimate
 from foliot.testing import World, virtual
 from tests.sdk.worlds import START
 
@@ -17,8 +19,8 @@ COST = 100
 """Credits for a call of 0.00001 USD."""
 
 
-def an_app() -> Foliot:
-    app = Foliot("sqlite:///not-used.db", pricing=Pricing(markup=Decimal(1)))
+def an_app(**pricing: Any) -> Foliot:
+    app = Foliot("sqlite:///not-used.db", pricing=Pricing(markup=Decimal(1), **pricing))
 
     @app.graph("agent")
     async def agent(input: Any, ctx: Context) -> None:
@@ -137,3 +139,68 @@ def test_a_budget_is_part_of_what_a_schedule_is(world: World) -> None:
     assert world.app.schedules.get("digest").policies.budget == Budget(7, Window.MONTH)
     world.app.schedules.patch("digest", budget=None)
     assert world.app.schedules.get("digest").policies.budget is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"max_calls": 2}, "it has used 3 calls, and its schedule allows 2 a run"),
+        ({"max_tokens": 250}, "it has used 300 tokens, and its schedule allows 250 a run"),
+        ({"max_credits": 2 * COST}, "it has used 300 credits, and its schedule allows 200 a run"),
+    ],
+)
+@pytest.mark.parametrize("swallows", [False, True])
+def test_a_run_that_uses_more_than_one_run_may_is_over_and_pays_for_what_it_used(
+    limits: dict[str, Any], words: str, swallows: bool
+) -> None:
+    app = an_app()
+
+    @app.graph("greedy")
+    async def greedy(input: Any, ctx: Context) -> None:
+        for number in range(5):
+            try:
+                ctx.report_usage(f"call-{number}", cost="0.00001", tokens=100)
+            except LimitExceeded:
+                if not swallows:
+                    raise
+                return
+
+    with virtual(app, START) as world:
+        create(world, target="greedy", **limits)
+        world.advance(minutes=10)
+        (run,) = world.runs("digest")
+        assert (run.status, run.reason, run.error) == ("error", "run_limit", words)
+        assert app.accounts.get().balance == -3 * COST
+
+
+def test_what_the_next_days_may_cost_is_told_from_what_the_last_runs_did(world: World) -> None:
+    create(world, every="1h")
+    assert world.app.schedules.estimate("digest") == Estimate(slots=720, credits_each=None, credits=None)
+    world.advance(hours=3)
+    assert world.app.schedules.estimate("digest", days=1) == Estimate(slots=24, credits_each=COST, credits=24 * COST)
+
+
+def test_a_large_backfill_is_started_only_when_it_is_meant(world: World) -> None:
+    create(world, every="10s")
+    world.app.schedules.pause("digest")
+    world.advance(hours=3)
+    span = (START, world.now)
+    plan = world.app.schedules.backfill("digest", *span, which="all", dry_run=True)
+    assert (len(plan.slots), plan.credits) == (1081, None)
+    with pytest.raises(Invalid, match="a backfill of 1,081 slots is started only when that is meant"):
+        world.app.schedules.backfill("digest", *span, which="all")
+    assert world.app.schedules.backfills("digest") == []
+    world.app.schedules.backfill("digest", *span, which="all", confirm=True)
+    assert len(world.app.schedules.backfills("digest")) == 1
+
+
+def test_an_expensive_backfill_is_started_only_when_it_is_meant() -> None:
+    app = an_app(confirm_credits=5 * COST)
+    with virtual(app, START) as world:
+        create(world)
+        world.advance(hours=1)
+        plan = app.schedules.backfill("digest", START, world.now, which="all", dry_run=True)
+        assert plan.credits == len(plan.slots) * COST
+        with pytest.raises(Invalid, match="for about 700 credits"):
+            app.schedules.backfill("digest", START, world.now, which="all")
+        app.schedules.backfill("digest", START, START + timedelta(minutes=30), which="all")

@@ -9,6 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from foliot.domain.credits import RunLimits
 from foliot.domain.errors import Invalid
 from foliot.domain.generation import Timetable
 from foliot.domain.policies import Policies, read_policies
@@ -33,6 +34,7 @@ class Scheduled(NamedTuple):
     input: str | None
     labels: Mapping[str, str]
     grant_ref: int
+    limits: RunLimits | None
     is_broken: bool
     """Its spec cannot be read here: others go on, this one waits."""
 
@@ -103,8 +105,14 @@ def scheduled(row: ScheduleRow) -> Scheduled:
         input=row.input,
         labels=labels_in(row.labels),
         grant_ref=row.grant_ref,
+        limits=_limits(policies),
         is_broken=times is None,
     )
+
+
+def _limits(policies: Policies) -> RunLimits | None:
+    limits = RunLimits(policies.max_calls, policies.max_tokens, policies.max_credits)
+    return None if limits == (None, None, None) else limits
 
 
 def _times(row: ScheduleRow) -> Times | None:

@@ -191,6 +191,7 @@ class Entries:
                 *own,
                 schedule.policies.timeout,
                 schedule.grant_ref,
+                schedule.limits,
                 state.last_result,
                 state.last_failure,
             )

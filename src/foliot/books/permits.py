@@ -4,7 +4,6 @@ Grants are read once and kept until one is changed.
 """
 
 from collections.abc import Mapping
-from statistics import median
 from typing import NamedTuple
 
 from foliot.books.configurations import Scheduled
@@ -14,7 +13,7 @@ from foliot.domain.grants import Grant, refusal_of
 from foliot.domain.runs import Reason
 from foliot.ports import Transaction
 
-_RECENT = 20
+RECENT = 20
 """So many of a schedule's last runs say what the next may cost."""
 
 
@@ -91,10 +90,7 @@ class Permits:
 
     def _estimate(self, tx: Transaction, schedule: Scheduled) -> int | None:
         """What a run of it may cost, by what the last ones did, else by its model; None: nobody knows."""
-        costs = tx.recent_costs(schedule.ref, _RECENT)
-        if any(costs):
-            return round(median(costs))
-        return None if self._pricing.model_in(schedule.input) is None else self._pricing.estimate(schedule.input)
+        return self._pricing.cost_each(tx.recent_costs(schedule.ref, RECENT), schedule.input)
 
     def _look_up(self, tx: Transaction, schedule: Scheduled) -> _Judged:
         key = (schedule.grant_ref, schedule.target)

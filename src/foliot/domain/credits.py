@@ -2,9 +2,10 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -56,10 +57,14 @@ class Usage(NamedTuple):
 
 
 class Pricing(NamedTuple):
-    """What models cost, and how much is added to it."""
+    """What models cost, how much is added to it, and from where on somebody must say that it is meant."""
 
     catalogue: Catalogue = MappingProxyType({})
     markup: Decimal = DEFAULT_MARKUP
+    confirm_slots: int = 1_000
+    """A backfill of more slots than this is started only when confirmed,"""
+    confirm_credits: int = CREDITS_PER_USD
+    """and so is one that may cost more than this."""
 
     def model_in(self, input: str | None) -> Model | None:
         """The model that an input, as JSON, names; None when it names none."""
@@ -73,10 +78,48 @@ class Pricing(NamedTuple):
         """What a run with that input may cost, in credits."""
         return estimate_of(self.model_in(input), len(input or ""), self.markup)
 
+    def cost_each(self, costs: Sequence[int], input: str | None) -> int | None:
+        """What a run may cost: the median of what the last ones did, else an estimate for its model; None: unknown."""
+        if any(costs):
+            return round(median(costs))
+        return None if self.model_in(input) is None else self.estimate(input)
+
+    def needs_confirmation(self, slots: int, cost_each: int | None) -> bool:
+        return slots > self.confirm_slots or slots * (cost_each or 0) > self.confirm_credits
+
     def credits_for(self, usage: Usage) -> int | None:
         """What a call is charged with; None as long as nobody knows what it costs."""
         cost = cost_of(usage, self.catalogue)
         return None if cost is None else credits_of(cost, self.markup)
+
+
+class RunLimits(NamedTuple):
+    """How much one run may take; None: any amount."""
+
+    calls: int | None
+    tokens: int | None
+    credits: int | None
+
+
+class Meter:
+    """Adds up what one run has used."""
+
+    __slots__ = ("_limits", "_pricing", "_used")
+
+    def __init__(self, limits: RunLimits, pricing: Pricing) -> None:
+        self._limits = limits
+        self._pricing = pricing
+        self._used = (0, 0, 0)
+
+    def add(self, usage: Usage) -> str | None:
+        """Count the call; what it has exceeded, in words, if anything."""
+        calls, tokens, spent = self._used
+        cost = self._pricing.credits_for(usage)
+        self._used = (calls + 1, tokens + (usage.tokens or 0), spent + (cost or 0))
+        for name, used, most in zip(RunLimits._fields, self._used, self._limits, strict=True):
+            if most is not None and used > most:
+                return f"{used:,} {name}, and its schedule allows {most:,} a run"
+        return None
 
 
 def credits_of(usd: Decimal, markup: Decimal) -> int:

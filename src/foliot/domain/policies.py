@@ -120,6 +120,10 @@ class Policies:
     pause_on_failure: bool = False
     budget: Budget | None = None
     """How much its runs may cost within a span of time; None: whatever they do."""
+    max_calls: int | None = None
+    """How many billable calls, tokens and credits one run may take; None: any number."""
+    max_tokens: int | None = None
+    max_credits: int | None = None
 
     def as_text(self) -> str:
         """What differs from the defaults, as JSON: the same text for the same policies."""
@@ -166,6 +170,9 @@ def policies_of(
     limit: int | None = None,
     pause_on_failure: bool | None = None,
     budget: Mapping[str, Any] | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_credits: int | None = None,
 ) -> Policies:
     """Policies as people write them, on top of others or of the defaults; what is None stays as it is.
 
@@ -186,6 +193,9 @@ def policies_of(
         "limit": count_of("limit", limit),
         "pause_on_failure": _switch("pause_on_failure", pause_on_failure),
         "budget": None if budget is None else read_budget(budget),
+        "max_calls": count_of("max_calls", max_calls),
+        "max_tokens": count_of("max_tokens", max_tokens),
+        "max_credits": count_of("max_credits", max_credits),
     }
     return replace(base or Policies(), **{name: value for name, value in given.items() if value is not None})
 

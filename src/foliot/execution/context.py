@@ -18,6 +18,10 @@ class Cancelled(Exception):
     """The run was asked to stop: raised by `ctx.heartbeat`, to be let through."""
 
 
+class LimitExceeded(Exception):
+    """The run has used more than one run may: raised by `ctx.report_usage`, to be let through."""
+
+
 class Context:
     """A run, as its own code sees it."""
 
@@ -95,11 +99,19 @@ class Context:
         cost: object = None,
         source: str = "foliot",
     ) -> None:
-        """Say that a billable call was made: `unit` names it, `cost` is in USD, or left out while nobody knows it."""
+        """Say that a billable call was made: `unit` names it, `cost` is in USD, or left out while nobody knows it.
+
+        LimitExceeded when that is more than one run of the schedule may take: the run is over.
+        """
         usage = usage_of(unit, source=source, model=model, tokens=tokens, cost=cost)
-        if self._control.usages is None:
-            self._control.usages = []
-        self._control.usages.append(usage)
+        control = self._control
+        if control.usages is None:
+            control.usages = []
+        control.usages.append(usage)
+        if control.meter is not None and control.exceeded is None:
+            control.exceeded = control.meter.add(usage)
+        if control.exceeded is not None:
+            raise LimitExceeded(f"{self.run_id} has used {control.exceeded}")
 
     @property
     def _key(self) -> SlotKey:

@@ -58,8 +58,13 @@ class LocalGate:
             return Outcome(Status.SKIPPED, refusal)
         if not await self._till.has_enough(launch, grant.account):
             return Outcome(Status.SKIPPED, Reason.INSUFFICIENT_CREDITS)
+        if launch.limits is not None:
+            control.meter = self._till.meter(launch.limits)
         try:
-            return await self._route(launch, control)
+            outcome = await self._route(launch, control)
+            if control.exceeded is None:
+                return outcome
+            return Outcome(Status.ERROR, Reason.RUN_LIMIT, error=f"it has used {control.exceeded}")
         finally:
             if control.usages:
                 await self._charge(launch, control.usages, grant)

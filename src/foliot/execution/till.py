@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
-from foliot.domain.credits import Posting, Pricing, Usage, can_pay, charge_key
+from foliot.domain.credits import Meter, Posting, Pricing, RunLimits, Usage, can_pay, charge_key
 from foliot.domain.errors import NotFound, Unavailable
 from foliot.domain.slots import read_run_id
 from foliot.ports import Database, Launch, ReceiptRow, Transaction
@@ -97,6 +97,9 @@ class Till:
             return True
         account = await self._ask(lambda: self._database.read(lambda tx: tx.account(account_ref)))
         return not account.is_limited or can_pay(account.balance, estimate)
+
+    def meter(self, limits: RunLimits) -> Meter:
+        return Meter(limits, self._pricing)
 
     async def take(self, bills: Sequence[Bill]) -> None:
         """Charge for what was used. It is owed whatever happens: the database is waited for."""

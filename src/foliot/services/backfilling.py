@@ -3,7 +3,9 @@
 from datetime import datetime
 
 from foliot.books.configurations import compiled
+from foliot.books.permits import RECENT
 from foliot.domain.backfill import Attempted, Backfill, Which, choose, swept
+from foliot.domain.credits import Pricing
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS, moment_of, rfc3339
 from foliot.ports import ScheduleRow, Transaction
@@ -38,7 +40,23 @@ def all_slots(tx: Transaction, row: ScheduleRow, asked: Backfill) -> list[int]:
         chosen = choose(compiled(row.spec), asked, MOST_LISTED, runs_between)
 
 
-def planned_backfill(schedule_id: str, asked: Backfill, slots: tuple[datetime, ...], now: int) -> views.Backfill:
+def check_meant(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pricing) -> None:
+    """Invalid when so many slots, or so much money, were asked for that somebody must say that it is meant."""
+    slots, each = len(all_slots(tx, row, asked)), cost_each(tx, row, pricing)
+    if pricing.needs_confirmation(slots, each):
+        cost = "" if each is None else f" for about {slots * each:,} credits"
+        raise Invalid(
+            f"a backfill of {slots:,} slots{cost} is started only when that is meant: say confirm=True, or narrow it"
+        )
+
+
+def cost_each(tx: Transaction, row: ScheduleRow, pricing: Pricing) -> int | None:
+    return pricing.cost_each(tx.recent_costs(row.ref, RECENT), row.input)
+
+
+def planned_backfill(
+    schedule_id: str, asked: Backfill, slots: tuple[datetime, ...], each: int | None, now: int
+) -> views.Backfill:
     return views.Backfill(
         id=None,
         schedule=schedule_id,
@@ -48,6 +66,7 @@ def planned_backfill(schedule_id: str, asked: Backfill, slots: tuple[datetime, .
         order=asked.direction,
         concurrency=asked.concurrency,
         slots=slots,
+        credits=None if each is None else each * len(slots),
         started=0,
         running=0,
         created_at=moment_of(now),

@@ -43,6 +43,9 @@ POLICY_OPTIONS = (
     "limit",
     "pause_on_failure",
     "budget",
+    "max_calls",
+    "max_tokens",
+    "max_credits",
 )
 OTHER_OPTIONS = ("target", "spec", "input", "labels", "memo")
 _STORED_AS = {"catchup_window": "window", "catchup_cap": "cap"}

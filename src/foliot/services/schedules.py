@@ -19,7 +19,7 @@ from foliot.domain.schedule import json_text, labels_of, slug_of, text_of
 from foliot.domain.slots import Slot, SlotKey, run_id
 from foliot.domain.spec import Spec
 from foliot.ports import RunRow, ScheduleFilter, ScheduleRow, Transaction
-from foliot.services.backfilling import MOST_LISTED, all_slots, check_range, planned_backfill
+from foliot.services.backfilling import MOST_LISTED, all_slots, check_meant, check_range, cost_each, planned_backfill
 from foliot.services.configuration import patched, stored_of
 from foliot.services.desk import Desk, find, find_row
 from foliot.services.editing import (
@@ -37,7 +37,7 @@ from foliot.services.editing import (
     view_of,
 )
 from foliot.services.permission import wish_of
-from foliot.services.views import Backfill, Run, Schedule, backfill_view, run_view, schedule_view
+from foliot.services.views import Backfill, Estimate, Run, Schedule, backfill_view, run_view, schedule_view
 
 Moment = datetime | str
 Backfills = list[Backfill]
@@ -247,8 +247,9 @@ class ScheduleVerbs:
         overlap: str | None = None,
         input: Any = None,
         dry_run: bool = False,
+        confirm: bool = False,
     ) -> Backfill:
-        """Run past slots from start to end, both included, in a lane of their own."""
+        """Run past slots from start to end, both included, in a lane of their own; very many only when confirmed."""
         first, last = range_of(instant_of(start, "start"), instant_of(end, "end"))
         chosen, direction = _option(Which, "which", which), _option(Direction, "order", order)
         width = lane_width(overlap_of(overlap), concurrency)
@@ -263,11 +264,13 @@ class ScheduleVerbs:
             row = find_row(tx, name)
             asked = request(tx, row)
             slots = tuple(moment_of(nominal * MICROSECONDS) for nominal in all_slots(tx, row, asked))
-            return planned_backfill(row.id, asked, slots, tx.now)
+            return planned_backfill(row.id, asked, slots, cost_each(tx, row, self._desk.pricing), tx.now)
 
         def act(tx: Transaction, _: Entries) -> Backfill:
             row = find(tx, name).row
             asked = request(tx, row)
+            if not confirm:
+                check_meant(tx, row, asked, self._desk.pricing)
             ref = tx.insert_backfill(
                 schedule_ref=row.ref,
                 target=row.target,
@@ -307,6 +310,20 @@ class ScheduleVerbs:
             begin = tx.now // MICROSECONDS + 1 if first is None else first
             named = times.between(begin, times.almanac.last if last is None else last)
             return [moment_of(nominal * MICROSECONDS) for nominal in islice(named, count)]
+
+        return self._desk.read(act)
+
+    def estimate(self, name: str, days: int = 30) -> Estimate:
+        """What the slots of so many days to come may cost."""
+        if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= 3660:
+            raise Invalid(f"days takes 1 to 3,660, got {days!r}")
+
+        def act(tx: Transaction) -> Estimate:
+            row = find_row(tx, name)
+            now = tx.now // MICROSECONDS
+            slots = compiled(row.spec).count_between(now + 1, now + days * 86_400)
+            each = cost_each(tx, row, self._desk.pricing)
+            return Estimate(slots, each, None if each is None else slots * each)
 
         return self._desk.read(act)
 

@@ -109,6 +109,16 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a schedule may cost within a span of time to come."""
+
+    slots: int
+    credits_each: int | None
+    """The median of its last runs, else a guess for the model that its input names; None: nobody knows."""
+    credits: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Grant:
     """A permission: whose it is, for what, and until when."""
 
@@ -172,6 +182,8 @@ class Backfill:
     concurrency: int
     slots: tuple[datetime, ...]
     """Of a dry run: what it would start now."""
+    credits: int | None
+    """Of a dry run: what that may cost; None when nobody knows."""
     started: int
     running: int
     created_at: datetime
@@ -284,6 +296,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
         order=Direction(row.direction),
         concurrency=row.concurrency,
         slots=(),
+        credits=None,
         started=row.started,
         running=row.running,
         created_at=moment_of(row.created_at),
