@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from foliot.domain.credits import usage_of
+from foliot.domain.credits import Usage, usage_of
 from foliot.domain.instants import moment_of
 from foliot.domain.runs import Kind
 from foliot.domain.schedule import json_text
@@ -103,15 +103,18 @@ class Context:
 
         LimitExceeded when that is more than one run of the schedule may take: the run is over.
         """
-        usage = usage_of(unit, source=source, model=model, tokens=tokens, cost=cost)
+        self.note_usage(usage_of(unit, source=source, model=model, tokens=tokens, cost=cost))
+        if self._control.exceeded is not None:
+            raise LimitExceeded(f"{self.run_id} has used {self._control.exceeded}")
+
+    def note_usage(self, usage: Usage) -> None:
+        """Put it on the run's bill, which is paid when the run is over."""
         control = self._control
         if control.usages is None:
             control.usages = []
         control.usages.append(usage)
         if control.meter is not None and control.exceeded is None:
             control.exceeded = control.meter.add(usage)
-        if control.exceeded is not None:
-            raise LimitExceeded(f"{self.run_id} has used {control.exceeded}")
 
     @property
     def _key(self) -> SlotKey:

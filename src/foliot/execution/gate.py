@@ -4,34 +4,23 @@ The leased run row is the idempotency record.
 """
 
 import asyncio
-import traceback
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
 
 from foliot.domain.credits import Usage
-from foliot.domain.errors import Invalid, NotFound, Unavailable
+from foliot.domain.events import SUCCEEDED, Done, Final, UsageReport
 from foliot.domain.grants import Grant
-from foliot.domain.runs import Order, Reason, Status
-from foliot.domain.schedule import json_text
+from foliot.domain.runs import Reason, Status
 from foliot.domain.settlement import Outcome
-from foliot.execution.context import Cancelled, Context, slot_of
+from foliot.execution.context import Context, slot_of
+from foliot.execution.executing import Execution, Executor, Request
 from foliot.execution.permission import Permission
 from foliot.execution.till import Bill, Till
 from foliot.ports import Control, Launch
 
 _SUCCESS = Outcome(Status.SUCCESS)
-_LONGEST_ERROR = 8000
-
-
-class Executor(Protocol):
-    """A provider of targets, seen from the gate."""
-
-    def targets(self) -> Sequence[str]: ...
-
-    def room(self, target: str) -> int | None: ...
-
-    async def run(self, target: str, input: str | None, context: Context, control: Control) -> Any:
-        """Run the target's code and return what it returned; what it raises is its failure."""
+_LOST = Outcome(Status.ERROR, Reason.FINALIZATION_LOST, error="its executor did not say what it came to")
+_FINAL_WITHIN = 15.0
+"""Seconds from the end of the stream to what it came to."""
 
 
 class LocalGate:
@@ -79,42 +68,33 @@ class LocalGate:
         executor = self._executors.get(launch.target.partition(":")[0])
         if executor is None:
             return Outcome(Status.ERROR, Reason.NOT_FOUND, error=f"nobody here runs {launch.target}")
-        try:
-            result = await executor.run(launch.target, launch.input, Context(launch, control), control)
-        except Cancelled as stopped:
-            by_user = control.order is Order.CANCEL_BY_USER
-            reason = Reason.CANCELLED_BY_USER if by_user else Reason.CANCELLED_BY_POLICY
-            return Outcome(Status.CANCELLED, reason, error=_writable(str(stopped)))
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:  # Whatever its code raises, the run has ended.
-            return _failure(error)
-        return _SUCCESS if result is None else _success(result)
+        context = Context(launch, control)
+        return await _heard(executor.run(Request(launch.target, launch.input, context, control)), context)
 
 
-def _success(result: Any) -> Outcome:
-    """A result that cannot be kept does not make a failure of what went well."""
+async def _heard(execution: Execution, context: Context) -> Outcome:
+    """Listen to the end, then ask what it came to."""
+    is_done = False
+    async for event in execution.stream:
+        if type(event) is Done:
+            is_done = True
+        elif type(event) is UsageReport:
+            context.note_usage(event.usage)
+    if not is_done:
+        return _LOST
+    final = execution.final
+    if isinstance(final, asyncio.Future) and final.done():
+        return _outcome(final.result())
     try:
-        return Outcome(Status.SUCCESS, result=json_text("result", result))
-    except Invalid as refusal:
-        return Outcome(Status.SUCCESS, error=f"the result was not kept: {refusal}")
+        async with asyncio.timeout(_FINAL_WITHIN):
+            return _outcome(await final)
+    except TimeoutError:
+        return _LOST
 
 
-def _failure(error: BaseException) -> Outcome:
-    match error:
-        case Invalid():
-            reason = Reason.INVALID_REQUEST
-        case NotFound():
-            reason = Reason.NOT_FOUND
-        case Unavailable():
-            reason = Reason.PROVIDER_UNAVAILABLE
-        case _:
-            reason = Reason.INTERNAL
-    said = f"{type(error).__name__}: {error}"
-    trace = "".join(traceback.format_tb(error.__traceback__)[2:])
-    return Outcome(Status.ERROR, reason, error=_writable(f"{said}\n{trace}".strip())[:_LONGEST_ERROR])
-
-
-def _writable(text: str) -> str:
-    """What any database takes: an error may quote the undecodable name of a file."""
-    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
+def _outcome(final: Final) -> Outcome:
+    if final is SUCCEEDED:
+        return _SUCCESS
+    if final.error is None:
+        return Outcome(Status.SUCCESS, result=final.result, error=final.words)
+    return Outcome(Status.ERROR, Reason(final.error), error=final.words)

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid, NotFound
+from foliot.domain.events import Final
 from foliot.domain.schedule import target_of
-from foliot.execution.context import Context
-from foliot.ports import Control
+from foliot.execution.executing import Execution, Request, failure_of, performed, success_of
 
 PROVIDER = "python"
 Function = Callable[..., Any]
@@ -58,12 +58,25 @@ class PythonExecutor:
     def room(self, target: str) -> int | None:
         return None if self._inline or self._functions[target].is_async else self._threads - self._busy
 
-    async def run(self, target: str, input: str | None, context: Context, control: Control) -> Any:
+    def run(self, request: Request) -> Execution:
+        return performed(lambda: self._perform(request))
+
+    async def _perform(self, request: Request) -> Final:
+        try:
+            result = await self._call(request)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # Whatever its code raises, the run has ended.
+            return failure_of(error, inside=2)
+        return success_of(result)
+
+    async def _call(self, request: Request) -> Any:
+        target, given, context, control = request
         registered = self._functions.get(target)
         if registered is None:
             raise NotFound(f"no graph {target} is registered here")
         function, is_async, parameters = registered
-        arguments = (None if input is None else json.loads(input), context)[:parameters]
+        arguments = (None if given is None else json.loads(given), context)[:parameters]
         if is_async:
             return await function(*arguments)
         if self._inline:
