@@ -25,7 +25,7 @@ from foliot.services.configuration import stored_of
 from foliot.services.grants import GrantVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
-from foliot.settings import database_url, pricing_of
+from foliot.settings import database_url, pricing_of, trace_url
 from foliot.wiring import Parts
 
 log = logging.getLogger("foliot")
@@ -160,6 +160,10 @@ class Foliot:
         """Charge for a call of a run, also long after its end: `now`, or `before` when it was, or `deferred`."""
         usage = usage_of(unit, source=source, model=model, tokens=tokens, cost=cost)
         return str(self.parts.till.report(run_id, usage))
+
+    def trace_url(self, run_id: str) -> str | None:
+        """Where the run's trace can be looked at, when FOLIOT_TRACE_URL says how; None when it does not."""
+        return trace_url(self.runs.get(run_id).trace_id)
 
     @property
     def accounts(self) -> AccountVerbs:

@@ -11,6 +11,7 @@ from foliot.domain.errors import Invalid
 DATABASE = "FOLIOT_DATABASE"
 CATALOGUE = "FOLIOT_CATALOGUE"
 MARKUP = "FOLIOT_MARKUP"
+TRACE_URL = "FOLIOT_TRACE_URL"
 
 
 def database_url(given: str | None) -> str:
@@ -38,3 +39,13 @@ def pricing_of() -> Pricing:
         if isinstance(error, Invalid):
             raise
         raise Invalid(f"{CATALOGUE} takes a file of models as JSON, got {path!r}: {error}") from error
+
+
+def trace_url(trace_id: str) -> str | None:
+    """Where the trace can be looked at, by the template that the environment has; None when it has none."""
+    template = os.environ.get(TRACE_URL)
+    if not template:
+        return None
+    if "{trace_id}" not in template:
+        raise Invalid(f"{TRACE_URL} takes an address with {{trace_id}} in it, got {template!r}")
+    return template.replace("{trace_id}", trace_id)

@@ -237,3 +237,25 @@ def test_a_world_is_apart_from_the_apps_own_database(tmp_path: Path) -> None:
     assert not (tmp_path / "own.db").exists()
     with pytest.raises(Invalid, match="several workers need PostgreSQL"), virtual(app, START, workers=2):
         pass
+
+
+def test_every_run_has_a_trace_that_follows_from_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Foliot("sqlite:///not-used.db")
+    seen: list[str] = []
+
+    @app.schedule("job", every="5m")
+    async def job(input: Any, ctx: Context) -> None:
+        seen.append(ctx.trace_id)
+
+    with virtual(app, START) as world:
+        world.advance(minutes=10)
+        runs = world.runs("job")
+        assert [run.trace_id for run in runs] == seen
+        assert len({*seen}) == 2
+        assert all(len(trace) == 32 and int(trace, 16) for trace in seen)
+        assert app.trace_url(runs[0].id) is None
+        monkeypatch.setenv("FOLIOT_TRACE_URL", "https://traces.example/{trace_id}")
+        assert app.trace_url(runs[0].id) == f"https://traces.example/{seen[0]}"
+        monkeypatch.setenv("FOLIOT_TRACE_URL", "https://traces.example/")
+        with pytest.raises(Invalid, match=r"takes an address with \{trace_id\} in it"):
+            app.trace_url(runs[0].id)

@@ -98,3 +98,8 @@ def jittered(
 def fraction_of(key: str, nominal_at: int) -> int:
     """A number below 2**64 that looks drawn at random and never changes."""
     return int.from_bytes(blake2b(f"{key}\n{nominal_at}".encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+def trace_id(run_id: str) -> str:
+    """The run's trace, as W3C writes it: 32 hex digits that follow from its id, so that nobody has to pass them on."""
+    return blake2b(run_id.encode(), digest_size=16).hexdigest()

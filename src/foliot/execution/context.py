@@ -10,7 +10,7 @@ from foliot.domain.credits import Usage, usage_of
 from foliot.domain.instants import moment_of
 from foliot.domain.runs import Kind
 from foliot.domain.schedule import json_text
-from foliot.domain.slots import SlotKey, run_id
+from foliot.domain.slots import SlotKey, run_id, trace_id
 from foliot.ports import Control, Launch
 
 
@@ -34,6 +34,11 @@ class Context:
     @property
     def run_id(self) -> str:
         return run_id(self._key, self._launch.attempt)
+
+    @property
+    def trace_id(self) -> str:
+        """The run's trace, as W3C writes it: the same for every delivery of the attempt."""
+        return trace_id(self.run_id)
 
     @property
     def schedule(self) -> str:

@@ -1,7 +1,5 @@
 """What a backfill is made of, before it is started."""
 
-from datetime import datetime
-
 from foliot.books.configurations import compiled
 from foliot.books.permits import RECENT
 from foliot.domain.backfill import Attempted, Backfill, Which, choose, swept
@@ -54,12 +52,13 @@ def cost_each(tx: Transaction, row: ScheduleRow, pricing: Pricing) -> int | None
     return pricing.cost_each(tx.recent_costs(row.ref, RECENT), row.input)
 
 
-def planned_backfill(
-    schedule_id: str, asked: Backfill, slots: tuple[datetime, ...], each: int | None, now: int
-) -> views.Backfill:
+def planned_backfill(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pricing) -> views.Backfill:
+    """What it would be."""
+    slots = tuple(moment_of(nominal * MICROSECONDS) for nominal in all_slots(tx, row, asked))
+    each = cost_each(tx, row, pricing)
     return views.Backfill(
         id=None,
-        schedule=schedule_id,
+        schedule=row.id,
         start=moment_of(asked.first * MICROSECONDS),
         end=moment_of(asked.last * MICROSECONDS),
         which=asked.which,
@@ -69,6 +68,24 @@ def planned_backfill(
         credits=None if each is None else each * len(slots),
         started=0,
         running=0,
-        created_at=moment_of(now),
+        created_at=moment_of(tx.now),
         ended_at=None,
     )
+
+
+def started_backfill(tx: Transaction, row: ScheduleRow, asked: Backfill, own_input: str | None) -> views.Backfill:
+    ref = tx.insert_backfill(
+        schedule_ref=row.ref,
+        target=row.target,
+        first=asked.first,
+        last=asked.last,
+        which=asked.which,
+        direction=asked.direction,
+        concurrency=asked.concurrency,
+        done_to=asked.done_to,
+        wake_at=tx.now,
+        input=own_input,
+        created_at=tx.now,
+    )
+    (created,) = tx.backfills([ref])
+    return views.backfill_view(created, row.id)

@@ -19,7 +19,14 @@ from foliot.domain.schedule import json_text, labels_of, slug_of, text_of
 from foliot.domain.slots import Slot, SlotKey, run_id
 from foliot.domain.spec import Spec
 from foliot.ports import RunRow, ScheduleFilter, ScheduleRow, Transaction
-from foliot.services.backfilling import MOST_LISTED, all_slots, check_meant, check_range, cost_each, planned_backfill
+from foliot.services.backfilling import (
+    MOST_LISTED,
+    check_meant,
+    check_range,
+    cost_each,
+    planned_backfill,
+    started_backfill,
+)
 from foliot.services.configuration import patched, stored_of
 from foliot.services.desk import Desk, find, find_row
 from foliot.services.editing import (
@@ -262,30 +269,14 @@ class ScheduleVerbs:
 
         def plan(tx: Transaction) -> Backfill:
             row = find_row(tx, name)
-            asked = request(tx, row)
-            slots = tuple(moment_of(nominal * MICROSECONDS) for nominal in all_slots(tx, row, asked))
-            return planned_backfill(row.id, asked, slots, cost_each(tx, row, self._desk.pricing), tx.now)
+            return planned_backfill(tx, row, request(tx, row), self._desk.pricing)
 
         def act(tx: Transaction, _: Entries) -> Backfill:
             row = find(tx, name).row
             asked = request(tx, row)
             if not confirm:
                 check_meant(tx, row, asked, self._desk.pricing)
-            ref = tx.insert_backfill(
-                schedule_ref=row.ref,
-                target=row.target,
-                first=first,
-                last=last,
-                which=chosen,
-                direction=direction,
-                concurrency=width,
-                done_to=asked.done_to,
-                wake_at=tx.now,
-                input=own_input,
-                created_at=tx.now,
-            )
-            (created,) = tx.backfills([ref])
-            return backfill_view(created, row.id)
+            return started_backfill(tx, row, asked, own_input)
 
         return self._desk.read(plan) if dry_run else self._desk.write(act)
 

@@ -15,7 +15,7 @@ from foliot.domain.instants import moment_of
 from foliot.domain.policies import Policies, read_policies
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import Standing, State
-from foliot.domain.slots import SlotKey, run_id
+from foliot.domain.slots import SlotKey, run_id, trace_id
 from foliot.domain.spec import Spec
 from foliot.ports import AccountRow, BackfillRow, GrantRow, PostingRow, ReceiptRow, RunRow, ScheduleRow
 
@@ -87,6 +87,11 @@ class Run:
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
+
+    @property
+    def trace_id(self) -> str:
+        """Its trace, as W3C writes it."""
+        return trace_id(self.id)
 
     @property
     def decision(self) -> str:
