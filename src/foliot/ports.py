@@ -354,7 +354,10 @@ class Launch(NamedTuple):
     """What it was given instead of the schedule's input, and the overlap policy it brought; its retry gets both."""
     overlap: str | None
     timeout: int | None
-    grant_ref: int
+    grant: Grant
+    """By which it was permitted to start,"""
+    grants_seen: int
+    """when grants had been changed so often."""
     limits: RunLimits | None
     result_of: int | None
     """The run whose result it is handed, and the one whose failure."""

@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Callable
 
 from foliot.clock import SystemClock
+from foliot.domain.grants import Grant
 from foliot.domain.runs import Kind, Status
 from foliot.domain.settlement import Outcome
 from foliot.engine.hands import Hands
 from foliot.ports import Control, Launch
 from tests.builders import HOUR, NOON
 
+GRANT = Grant(1, "ann", 1, frozenset({"graph:execute:*"}))
 LONG = "x" * 1_000_000
 
 
@@ -32,7 +34,24 @@ class _Gate:
 def a_launch(ref: int, timeout: int | None) -> Launch:
     slot = (NOON, NOON, 1, 0)
     return Launch(
-        ref, 1, 1, "digest", "python:digest", Kind.SLOT, *slot, True, {}, None, None, None, timeout, 1, None, None, None
+        ref,
+        1,
+        1,
+        "digest",
+        "python:digest",
+        Kind.SLOT,
+        *slot,
+        True,
+        {},
+        None,
+        None,
+        None,
+        timeout,
+        GRANT,
+        0,
+        None,
+        None,
+        None,
     )
 
 

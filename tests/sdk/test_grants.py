@@ -265,3 +265,15 @@ def test_a_declared_schedule_keeps_the_grant_that_somebody_gave_it() -> None:
         assert app.schedules.get("declared").grant == grant
         advance(world)
         assert fates(world, "declared") == ["success"]
+
+
+def test_a_long_backfill_without_permission_is_over_soon(world: World) -> None:
+    grant = create(world, every="1m")
+    world.app.schedules.pause("digest")
+    world.advance(hours=10)
+    world.app.grants.revoke(grant)
+    world.app.schedules.backfill("digest", START, world.now, which="all")
+    world.advance(seconds=1)
+    (backfill,) = world.app.schedules.backfills("digest")
+    assert (backfill.started, backfill.running, backfill.ended_at is not None) == (0, 0, True)
+    assert len(world.app.runs.list("digest", kind="backfill", reason="grant_revoked", limit=1000)) == 601

@@ -15,6 +15,7 @@ AUDITED = (
     tables.gaps,
     tables.backfills,
     tables.workers,
+    tables.grants,
 )
 
 

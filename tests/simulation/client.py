@@ -7,9 +7,10 @@ from random import Random
 from typing import Any
 
 from foliot.domain.credits import Pricing
-from foliot.domain.errors import Conflict, Invalid, NotFound, Unavailable
+from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from foliot.domain.instants import instant_of, moment_of
 from foliot.services.desk import Desk
+from foliot.services.grants import GrantVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
 from foliot.services.views import Run
@@ -19,7 +20,7 @@ from tests.simulation.story import Story
 from tests.simulation.wishes import Wishes
 from tests.simulation.worker import ASYNC_JOB, SYNC_JOB
 
-REFUSALS = (Conflict, Invalid, NotFound)
+REFUSALS = (Conflict, Denied, Invalid, NotFound)
 OVERLAPS = ("skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow_all")
 FAR = "2090-01-01T00:00:00Z"
 """An instant that never comes: how a schedule is brought to rest."""
@@ -58,7 +59,7 @@ def drawn_policies(chance: Random) -> dict[str, Any]:
 
 def drawn_schedule(chance: Random, overlap: str) -> dict[str, Any]:
     target = f"python:{chance.choice((ASYNC_JOB, SYNC_JOB))}"
-    return {"target": target, "overlap": overlap, **drawn_timing(chance), **drawn_policies(chance)}
+    return {"target": target, "user": "ann", "overlap": overlap, **drawn_timing(chance), **drawn_policies(chance)}
 
 
 class Client:
@@ -84,6 +85,7 @@ class Client:
         desk = Desk(ShakyDatabase(fate, self), wake, Pricing())
         self.schedules = ScheduleVerbs(desk)
         self.runs = RunVerbs(desk)
+        self.grants = GrantVerbs(desk)
         self.names: list[str] = []
 
     def settle_in(self) -> None:
@@ -133,6 +135,9 @@ class Client:
             (4, self._backfill),
             (2, self._delete),
             (4, self._create_again),
+            (2, self._revoke),
+            (1, self._let_expire),
+            (5, self._permit_again),
         ]
         (deed,) = self._chance.choices([deed for _, deed in deeds], [weight for weight, _ in deeds])
         try:
@@ -220,6 +225,24 @@ class Client:
         gone = [other for other in self.names if other not in alive]
         name = self._chance.choice(gone) if gone else name
         self.do("create", name, lambda: self._create(name, self._chance.choice(OVERLAPS)))
+
+    def _revoke(self, name: str) -> None:
+        grant, stop = self.schedules.get(name).grant, self._chance.random() < 0.3
+        self.do("revoke", grant, lambda: self.grants.revoke(grant, stop=stop))
+
+    def _let_expire(self, name: str) -> None:
+        grant = self.schedules.get(name).grant
+        until = moment_of(self._now()) + timedelta(minutes=self._chance.choice((1, 20, 60)))
+        self.do("extend", grant, lambda: self.grants.extend(grant, until))
+
+    def _permit_again(self, name: str) -> None:
+        """Whoever is refused is helped first."""
+        refused = [schedule.id for schedule in self.schedules.list() if schedule.needs_attention]
+        name = self._chance.choice(refused) if refused else name
+        self.do("patch", name, lambda: self.schedules.patch(name, grant=self._new_grant()))
+
+    def _new_grant(self) -> str:
+        return self.grants.create("graph:execute:python:*", user="ann").id
 
     def bring_to_rest(self) -> None:
         """No new slots from now on; what there is goes on."""

@@ -87,7 +87,7 @@ class Judge:
                 self.accuse("versions grow", f"{old['id']} went back from {old['version']} to {change.row['version']}")
             if change.table == "workers":
                 self._judge_worker(caller, before, old, change)
-            shadow.apply(change)
+            shadow.apply(change, self.steady())
             if change.table == "runs":
                 self._tell(change)
             if change.deed == "delete":
@@ -150,6 +150,10 @@ class Judge:
             self._judge_new(moment, row, name)
         else:
             self._judge_move(caller, moment, old, row, name)
+        if row["status"] == Status.RUNNING and (old is None or old["status"] != Status.RUNNING):
+            refusal = reasons.refusal(self, moment, row)
+            if refusal is not None:
+                self.accuse("nothing without permission", f"{name} started though its grant says {refusal}")
         self.story.counts[f"status: {row['status']}"] += old is None or old["status"] != row["status"]
 
     def _judge_end(self, moment: reasons.Moment, old: Row | None, row: Row) -> None:

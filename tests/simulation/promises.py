@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from foliot.domain.grants import read_grant_id
 from foliot.domain.instants import moment_of
 from foliot.domain.policies import read_policies
 from foliot.domain.runs import FINAL, Reason
-from foliot.services.views import Backfill, Run, Schedule
+from foliot.services.views import Backfill, Grant, Run, Schedule
 from tests.simulation import reasons
 from tests.simulation.audit import Row
 
@@ -28,6 +29,9 @@ def judge_promise(judge: "Judge", verb: str, what: str, result: object) -> None:
         case Backfill():
             found = judge.shadow.backfills.get(result.id or 0)
             is_done = found is not None and judge.shadow.schedules[found["schedule_ref"]]["id"] == what
+        case Grant():
+            found = judge.shadow.grants.get(read_grant_id(result.id))
+            is_done = found is not None and _is_grant_done(verb, found, result)
         case _:
             found = next((row for row in judge.shadow.schedules.values() if row["id"] == what), None)
             is_done = verb == "delete" and found is not None and found["deleted_at"] is not None
@@ -47,6 +51,12 @@ def _is_run_done(verb: str, row: Row) -> bool:
             return row["retry_of"] is not None
         case _:
             return verb == "trigger"
+
+
+def _is_grant_done(verb: str, row: Row, told: Grant) -> bool:
+    if verb == "revoke":
+        return row["revoked_at"] is not None
+    return verb == "extend" and told.expires_at is not None and moment_of(row["expires_at"]) == told.expires_at
 
 
 def _is_schedule_done(judge: "Judge", verb: str, row: Row, told: Schedule) -> bool:

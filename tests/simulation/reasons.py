@@ -1,9 +1,11 @@
 """Why a run may end otherwise than well: each reason must be borne out by the story."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from foliot.books.ending import PAUSED_BY_FAILURE
+from foliot.domain.grants import Grant, grant_id, refusal_of
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.policies import CatchUp, Overlap
 from foliot.domain.runs import LOSSES_UNTIL_ERROR, Kind, Reason
@@ -50,6 +52,8 @@ def unexplained(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> st
             return _wished(judge, row)
         case Reason.CANCELLED_BY_POLICY:
             return _replaced(judge, row, Overlap.CANCEL_OTHER)
+        case Reason.GRANT_REVOKED | Reason.GRANT_EXPIRED | Reason.GRANT_SCOPE | Reason.GRANT_NOT_FOUND:
+            return _forbidden(judge, moment, row)
         case Reason.TIMEOUT:
             return _timed_out(judge, moment, row)
         case Reason.LOST:
@@ -62,6 +66,31 @@ def unexplained(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> st
             return _unreached(judge, row)
         case _:
             return "nothing here can cause that"
+
+
+def refusal(judge: "Judge", moment: Moment, row: Row) -> Reason | None:
+    """Why its grant, as it is in the books, does not permit it."""
+    schedule = judge.shadow.schedules[row["schedule_ref"]]
+    return _refusal_of(judge.shadow.grants.get(schedule["grant_ref"]), judge, schedule, moment.now)
+
+
+def _refusal_of(grant: Row | None, judge: "Judge", schedule: Row, now: int) -> Reason | None:
+    target = judge.shadow.targets[schedule["target"]]
+    if grant is None:
+        return refusal_of(None, target, now)
+    scopes = frozenset(json.loads(grant["scopes"]))
+    return refusal_of(Grant(grant["ref"], "", 0, scopes, grant["expires_at"], grant["revoked_at"]), target, now)
+
+
+def _forbidden(judge: "Judge", moment: Moment, row: Row) -> str | None:
+    """Its grant said so then; the gate may have gone by what it said a moment, or a slow commit, before."""
+    schedule = judge.shadow.schedules[row["schedule_ref"]]
+    versions = [version for (ref, _), version in judge.shadow.versions.items() if ref == row["schedule_ref"]]
+    grants = {version["grant_ref"] for version in versions} | {schedule["grant_ref"]}
+    seen = [judge.shadow.grants[ref] for ref in grants if ref in judge.shadow.grants]
+    seen += [former for ref in grants for _, former in judge.shadow.former_grants[ref]]
+    said = {_refusal_of(grant, judge, version, moment.now) for grant in seen for version in versions}
+    return None if Reason(row["reason"]) in said else f"its grants said {sorted(map(str, said))}"
 
 
 def name_of(judge: "Judge", row: Row) -> str:
@@ -159,6 +188,11 @@ def _wished(judge: "Judge", row: Row) -> str | None:
         return None
     if row["reason"] == Reason.TERMINATED:
         return _replaced(judge, row, Overlap.TERMINATE_OTHER)
+    grants = {version["grant_ref"] for (ref, _), version in judge.shadow.versions.items() if ref == row["schedule_ref"]}
+    if row["reason"] == Reason.CANCELLED_BY_USER and any(
+        judge.wishes.was_asked("revoke", grant_id(ref)) for ref in grants
+    ):
+        return None
     return "nobody asked for it"
 
 

@@ -22,6 +22,9 @@ class Shadow:
         self.schedules: dict[int, Row] = {}
         self.backfills: dict[int, Row] = {}
         self.workers: dict[int, Row] = {}
+        self.grants: dict[int, Row] = {}
+        self.former_grants: dict[int, list[tuple[float, Row]]] = defaultdict(list)
+        """As they were, and until when."""
         self.gaps: dict[int, list[Row]] = defaultdict(list)
         self.versions: dict[tuple[int, int], Row] = {}
         """Every configuration that there ever was, by schedule and version."""
@@ -43,10 +46,11 @@ class Shadow:
             "schedules": self.schedules,
             "backfills": self.backfills,
             "workers": self.workers,
+            "grants": self.grants,
         }
         return tables[change.table].get(change.row["ref"])
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: Change, steady: float = 0.0) -> None:
         row, ref = change.row, change.row["ref"]
         if change.deed == "delete":
             self._remove(change)
@@ -67,6 +71,10 @@ class Shadow:
                 self.backfills[ref] = row
             case "workers":
                 self.workers[ref] = row
+            case "grants":
+                if ref in self.grants:
+                    self.former_grants[ref].append((steady, self.grants[ref]))
+                self.grants[ref] = row
 
     def _remove(self, change: Change) -> None:
         """It is out of the books; that a slot was recorded once is not forgotten."""

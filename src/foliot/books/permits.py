@@ -3,7 +3,7 @@
 Grants are read once and kept until one is changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from foliot.books.configurations import Scheduled
@@ -13,6 +13,7 @@ from foliot.domain.grants import Grant, refusal_of
 from foliot.domain.runs import Reason
 from foliot.ports import Transaction
 
+_MOST_KEPT = 20_000
 RECENT = 20
 """So many of a schedule's last runs say what the next may cost."""
 
@@ -37,7 +38,11 @@ class _Judged(NamedTuple):
     refusal: Reason | None
     until: int | None
     """The verdict holds up to here: when the grant expires."""
-    budget: Budget | None
+    grant: Grant | None
+
+    @property
+    def budget(self) -> Budget | None:
+        return None if self.grant is None else self.grant.budget
 
 
 class Permits:
@@ -45,17 +50,35 @@ class Permits:
 
     def __init__(self, pricing: Pricing) -> None:
         self._pricing = pricing
-        self._changes = -1
+        self.changes = -1
+        """How often grants were changed when these verdicts were made."""
         self._judged: dict[tuple[int, str], _Judged] = {}
 
     def begin(self, changes: int) -> None:
-        if changes != self._changes:
+        if changes != self.changes:
             self._judged.clear()
-            self._changes = changes
+            self.changes = changes
+
+    def prepare(self, tx: Transaction, schedules: Iterable[Scheduled]) -> None:
+        """Look up what is not known of these, all in one go."""
+        absent = {(schedule.grant_ref, schedule.target) for schedule in schedules} - self._judged.keys()
+        if not absent:
+            return
+        if len(self._judged) + len(absent) > _MOST_KEPT:
+            self._judged.clear()
+        grants = {row.grant.ref: row.grant for row in tx.grants({ref for ref, _ in absent})}
+        for ref, target in absent:
+            self._judged[ref, target] = _judge(grants.get(ref), target, tx.now)
 
     def refusal(self, tx: Transaction, schedule: Scheduled) -> Reason | None:
         """Why nothing of the schedule may start; None when it may."""
         return self._look_up(tx, schedule).refusal
+
+    def grant_of(self, schedule: Scheduled) -> Grant:
+        """The grant by which something of the schedule was just permitted to start."""
+        grant = self._judged[schedule.grant_ref, schedule.target].grant
+        assert grant is not None, "nothing starts without a grant"
+        return grant
 
     def is_plain(self, tx: Transaction, schedule: Scheduled) -> bool:
         """Whether it may start, and nothing is counted: the case that must be fast."""
@@ -96,13 +119,12 @@ class Permits:
         key = (schedule.grant_ref, schedule.target)
         judged = self._judged.get(key)
         if judged is None or (judged.until is not None and judged.until <= tx.now):
-            found = tx.grants([schedule.grant_ref])
-            judged = self._judged[key] = _judge(found[0].grant if found else None, schedule.target, tx.now)
+            self._judged.pop(key, None)
+            self.prepare(tx, [schedule])
+            judged = self._judged[key]
         return judged
 
 
 def _judge(grant: Grant | None, target: str, now: int) -> _Judged:
     refusal = refusal_of(grant, target, now)
-    if grant is None or refusal is not None:
-        return _Judged(refusal, None, None)
-    return _Judged(None, grant.expires_at, grant.budget)
+    return _Judged(refusal, grant.expires_at if grant is not None and refusal is None else None, grant)

@@ -11,6 +11,9 @@ from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
 from foliot.ports import BackfillRow, Transaction
 
+_REFUSED_AT_ONCE = 1000
+"""Slots that nothing starts for are recorded by the thousand."""
+
 
 class Lane(TypedDict):
     kind: Kind
@@ -25,6 +28,7 @@ def feed(tx: Transaction, entries: Entries, known: Configurations, target: int, 
         return False
     states = {state.ref: state for state in tx.states_seen({backfill.schedule_ref for backfill in backfills})}
     configurations = known.of(tx, states.values())
+    entries.permits.prepare(tx, configurations.values())
     for backfill in backfills:
         fed = _feed(tx, entries, configurations[backfill.schedule_ref], states[backfill.schedule_ref], backfill)
         tx.save_backfill(fed)
@@ -35,11 +39,13 @@ def feed(tx: Transaction, entries: Entries, known: Configurations, target: int, 
 def _feed(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, row: BackfillRow) -> BackfillRow:
     refusal, allowance = entries.permits.refusal(tx, schedule), entries.allowance(tx, schedule)
     room = row.concurrency - row.running
-    if allowance.starts:
+    if allowance.starts == 0:
+        refusal = refusal or Reason.OVER_BUDGET
+    if refusal is not None:
+        room = _REFUSED_AT_ONCE
+    elif allowance.starts is not None:
         # What is beyond it is judged when these are over.
         room = min(room, allowance.starts)
-    elif allowance.starts == 0:
-        refusal = refusal or Reason.OVER_BUDGET
 
     def runs_between(first_at: int, last_at: int) -> list[Attempted]:
         return tx.attempted(schedule.ref, first_at, last_at)
@@ -53,11 +59,12 @@ def _feed(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, 
             entries.reserve(entries.start_slot(schedule, state, slot, occupies=False, **lane), allowance)
         else:
             entries.record(schedule, slot, Status.SKIPPED, reason=refusal, **lane)
-    running = row.running + (len(chosen.nominals) if refusal is None else 0)
+    begun = len(chosen.nominals) if refusal is None else 0
+    running = row.running + begun
     is_over = chosen.is_exhausted and running == 0
     return row._replace(
         running=running,
-        started=row.started + len(chosen.nominals),
+        started=row.started + begun,
         done_to=chosen.done_to,
         wake_at=tx.now if not chosen.is_exhausted and running < row.concurrency else None,
         ended_at=tx.now if is_over else None,

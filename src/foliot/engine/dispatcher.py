@@ -19,6 +19,7 @@ def take_up(tx: Transaction, entries: Entries, known: Configurations, target: in
         return False
     states = {state.ref: state for state in tx.states_free({run.schedule_ref for run in ready})}
     configurations = known.of(tx, states.values())
+    entries.permits.prepare(tx, configurations.values())
     ready.sort(key=lambda run: (run.schedule_ref, run.nominal_at, run.ref))
     for schedule_ref, runs in groupby(ready, key=lambda run: run.schedule_ref):
         if schedule_ref in states:
@@ -32,11 +33,13 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
     for run in runs:
         if run.hold == Hold.RETRY and run.kind == Kind.SLOT and state.is_paused(tx.now):
             tx.park(run.ref)
-        elif run.hold != Hold.DUE and (refusal := _refusal(tx, entries, schedule, run)) is not None:
+        elif run.hold == Hold.DUE or not entries.crew.room_for(state.target):
+            continue
+        elif (refusal := _refusal(tx, entries, schedule, run)) is not None:
             outcome = Outcome(Status.SKIPPED, refusal)
             entries.end_run(run.ref, outcome.status, outcome.reason)
             state = post_end(tx, entries, schedule, state, end_of_row(run, outcome))
-        elif run.hold != Hold.DUE and entries.crew.room_for(state.target):
+        else:
             # Admitted before, or taken from a worker that died: it has its place already.
             entries.start_run(schedule, state, run, occupies=bool(run.occupies))
     if judged:

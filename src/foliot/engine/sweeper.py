@@ -22,6 +22,7 @@ def sweep(tx: Transaction, entries: Entries, known: Configurations, target: int,
     if has_more and (states[0].wake_at or until) < until - _STORM:
         states = _with_newest(states, tx.due_newest(target, until, max(1, limit // NEWEST_SHARE)))[:limit]
     configurations = known.of(tx, states)
+    entries.permits.prepare(tx, configurations.values())
     for state in states:
         if len(entries) >= _ROWS_AT_ONCE:
             has_more = True

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from foliot.domain.credits import Usage
 from foliot.domain.events import SUCCEEDED, Done, Final, UsageReport
-from foliot.domain.grants import Grant
 from foliot.domain.runs import Reason, Status
 from foliot.domain.settlement import Outcome
 from foliot.execution.context import Context, slot_of
@@ -41,11 +40,10 @@ class LocalGate:
         return self._executors[target.partition(":")[0]].room(target)
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
-        grant = await self._permission.grant_of(launch)
-        refusal = self._permission.refusal(grant, launch)
-        if refusal is not None or grant is None:
+        refusal = await self._permission.refusal(launch)
+        if refusal is not None:
             return Outcome(Status.SKIPPED, refusal)
-        if not await self._till.has_enough(launch, grant.account):
+        if not await self._till.has_enough(launch):
             return Outcome(Status.SKIPPED, Reason.INSUFFICIENT_CREDITS)
         if launch.limits is not None:
             control.meter = self._till.meter(launch.limits)
@@ -56,12 +54,12 @@ class LocalGate:
             return Outcome(Status.ERROR, Reason.RUN_LIMIT, error=f"it has used {control.exceeded}")
         finally:
             if control.usages:
-                await self._charge(launch, control.usages, grant)
+                await self._charge(launch, control.usages)
 
-    async def _charge(self, launch: Launch, usages: Sequence[Usage], grant: Grant) -> None:
+    async def _charge(self, launch: Launch, usages: Sequence[Usage]) -> None:
         """Also when the run was cancelled, and not interrupted by it: what was used is owed."""
         run = slot_of(launch)
-        bills = [Bill(launch.ref, str(run), launch.attempt, grant.account, usage) for usage in usages]
+        bills = [Bill(launch.ref, str(run), launch.attempt, launch.grant.account, usage) for usage in usages]
         await asyncio.shield(self._till.take(bills))
 
     async def _route(self, launch: Launch, control: Control) -> Outcome:

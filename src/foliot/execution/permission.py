@@ -1,60 +1,58 @@
-"""The second look at a grant: right before a run's code begins, by what was known of grants a moment ago."""
+"""The second look at a grant: right before a run's code begins."""
 
 import asyncio
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TypeVar
 
 from foliot.domain.grants import Grant, refusal_of
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Reason
-from foliot.ports import Clock, Database, Launch, Transaction
+from foliot.ports import Clock, Database, Launch
+
+T = TypeVar("T")
 
 _FRESH_FOR = 0.5
 """Seconds: so long the gate goes by what it knows. The worker has just looked, in the transaction of the start."""
 
 
-class Known(NamedTuple):
-    changes: int
-    grants: dict[int, Grant]
-
-
 class Permission:
-    """What is known of grants, looked up when it is older than a moment; one question for all who ask meanwhile."""
+    """Whether grants were changed since a run was permitted, asked at most every moment, for all runs at once."""
 
     def __init__(self, database: Database, clock: Clock, *, inline: bool) -> None:
         self._database = database
         self._clock = clock
         self._inline = inline
-        self._known = Known(-1, {})
+        self._changes = -1
         self._looked_at = -_FRESH_FOR
+        self._database_now = 0
+        """What the database's clock showed then: whether a grant has expired is not for this machine's to say."""
         self._looking = asyncio.Lock()
 
-    async def grant_of(self, launch: Launch) -> Grant | None:
-        """The run's grant, as it was at most a moment ago; None when there is no such grant."""
-        ref = launch.grant_ref
-        if ref not in self._known.grants or self._clock.steady() - self._looked_at >= _FRESH_FOR:
+    async def refusal(self, launch: Launch) -> Reason | None:
+        """Why the run may not begin, though it was permitted to start; Unavailable when that cannot be told."""
+        if self._is_stale():
             async with self._looking:
-                if ref not in self._known.grants or self._clock.steady() - self._looked_at >= _FRESH_FOR:
-                    await self._look(ref)
-        return self._known.grants.get(ref)
+                if self._is_stale():
+                    await self._look()
+        grant: Grant | None = launch.grant
+        if launch.grants_seen != self._changes:
+            grant = await self._read(launch.grant.ref)
+        since = self._clock.steady() - self._looked_at
+        return refusal_of(grant, launch.target, self._database_now + round(since * MICROSECONDS))
 
-    def refusal(self, grant: Grant | None, launch: Launch) -> Reason | None:
-        return refusal_of(grant, launch.target, self._clock.now())
+    def _is_stale(self) -> bool:
+        return self._clock.steady() - self._looked_at >= _FRESH_FOR
 
-    async def _look(self, ref: int) -> None:
-        before = self._known
+    async def _look(self) -> None:
+        asked_at = self._clock.steady()
+        self._changes, self._database_now = await self._ask(
+            lambda: self._database.read(lambda tx: (tx.news(0).grants, tx.now))
+        )
+        self._looked_at = asked_at
 
-        def act(tx: Transaction) -> Known:
-            changes = tx.news(0).grants
-            grants = dict(before.grants) if changes == before.changes else {}
-            if ref not in grants:
-                grants |= {row.grant.ref: row.grant for row in tx.grants([ref])}
-            return Known(changes, grants)
+    async def _read(self, ref: int) -> Grant | None:
+        rows = await self._ask(lambda: self._database.read(lambda tx: tx.grants([ref])))
+        return rows[0].grant if rows else None
 
-        def ask() -> Known:
-            return self._database.read(act)
-
-        self._known = await self._on_its_way(ask)
-        self._looked_at = self._clock.steady()
-
-    async def _on_its_way(self, ask: Callable[[], Known]) -> Known:
-        return ask() if self._inline else await asyncio.to_thread(ask)
+    async def _ask(self, act: Callable[[], T]) -> T:
+        return act() if self._inline else await asyncio.to_thread(act)

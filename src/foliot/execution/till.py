@@ -90,12 +90,12 @@ class Till:
         self._pricing = pricing
         self._inline = inline
 
-    async def has_enough(self, launch: Launch, account_ref: int) -> bool:
+    async def has_enough(self, launch: Launch) -> bool:
         """Whether the run can be paid for, as far as can be told before it begins."""
         estimate = self._pricing.estimate(launch.input)
         if not estimate:
             return True
-        account = await self._ask(lambda: self._database.read(lambda tx: tx.account(account_ref)))
+        account = await self._ask(lambda: self._database.read(lambda tx: tx.account(launch.grant.account)))
         return not account.is_limited or can_pay(account.balance, estimate)
 
     def meter(self, limits: RunLimits) -> Meter:

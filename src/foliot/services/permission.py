@@ -23,7 +23,7 @@ from foliot.ports import GrantRow, Transaction
 _WHY = {
     Reason.GRANT_REVOKED: "was revoked",
     Reason.GRANT_EXPIRED: "has expired",
-    Reason.GRANT_SCOPE: "does not cover",
+    Reason.GRANT_SCOPE: "does not cover {target}",
 }
 
 
@@ -102,7 +102,8 @@ def _checked(tx: Transaction, wish: Wish, target: str) -> int:
         raise Denied(f"{grant.id} is not {wish.user}'s: use a grant of that user, or none to have one made")
     refusal = refusal_of(grant, target, tx.now)
     if refusal is not None:
-        raise Denied(f"{grant.id} {_WHY[refusal]} {target}: make a grant with {scope_of(target)!r}")
+        why = _WHY[refusal].format(target=target)
+        raise Denied(f"{grant.id} {why}: make a grant with {scope_of(target)!r}")
     return wish.grant
 
 
