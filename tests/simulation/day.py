@@ -152,8 +152,10 @@ class World:
         if not self.weather.gate_away_share or self.chance.random() >= self.weather.gate_away_share:
             return False
         self.story.trouble(weather.GATE_AWAY, self.conductor.time, whom=whom)
-        self.story.unreached[launch.ref, launch.token] += 1
         return True
+
+    def turned_away(self, launch: Launch) -> None:
+        self.story.unreached[launch.ref, launch.token] += 1
 
     def began(self, execution: Execution, due_at: int) -> None:
         self.story.begin(execution)

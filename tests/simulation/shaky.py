@@ -150,9 +150,10 @@ class ShakyDatabase:
 class ShakyGate:
     """The gate of one process; at times nobody is there."""
 
-    def __init__(self, gate: Gate, is_away: Callable[[Launch], bool]) -> None:
+    def __init__(self, gate: Gate, is_away: Callable[[Launch], bool], turned_away: Callable[[Launch], None]) -> None:
         self._gate = gate
         self._is_away = is_away
+        self._turned_away = turned_away
 
     def targets(self) -> Sequence[str]:
         return self._gate.targets()
@@ -161,6 +162,11 @@ class ShakyGate:
         return self._gate.room(target)
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
-        if self._is_away(launch):
-            raise Unavailable("the gate is away")
-        return await self._gate.execute(launch, control)
+        try:
+            if self._is_away(launch):
+                raise Unavailable("the gate is away")
+            # It is there, but may not learn from the database whether the run is permitted.
+            return await self._gate.execute(launch, control)
+        except Unavailable:
+            self._turned_away(launch)
+            raise

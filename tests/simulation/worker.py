@@ -63,6 +63,8 @@ class Surroundings(Fate, Protocol):
 
     def is_gate_away(self, whom: str, launch: Launch) -> bool: ...
 
+    def turned_away(self, launch: Launch) -> None: ...
+
     def slowness(self, whom: str) -> float: ...
 
     def began(self, execution: Execution, due_at: int) -> None: ...
@@ -104,7 +106,7 @@ class Worker(Process):
         local = LocalGate(
             {PROVIDER: executor}, Permission(database, self, inline=True), Till(database, Pricing(), inline=True)
         )
-        gate = ShakyGate(local, self._is_gate_away)
+        gate = ShakyGate(local, lambda launch: world.is_gate_away(name, launch), self._turn_away)
         self.engine = Engine(database, gate, self, name, settings)
         _watch_turns(self.engine, lambda at: world.looked(name, at))
         self.working = self.loop.create_task(self.engine.run())
@@ -112,12 +114,10 @@ class Worker(Process):
         self.refs: set[int] = set()
         """The numbers that it has had as a worker."""
 
-    def _is_gate_away(self, launch: Launch) -> bool:
-        is_away = self.world.is_gate_away(self.name, launch)
-        if is_away:
-            self.turned_away_at = self.steady()
-            self.turned_away.add(Context(launch, Control()).run_id)
-        return is_away
+    def _turn_away(self, launch: Launch) -> None:
+        self.turned_away_at = self.steady()
+        self.turned_away.add(Context(launch, Control()).run_id)
+        self.world.turned_away(launch)
 
     def may_wait(self, run_id: str) -> bool:
         """Whether the run, or one that is before it now, may have come to the threads later than it was leased."""
@@ -141,6 +141,9 @@ class Worker(Process):
         return f"{type(error).__name__}: {error}"
 
     def begin(self, ctx: Context) -> tuple[Execution, Plan]:
+        if ctx.run_id in self.turned_away:
+            # It takes the place that another was leased for.
+            self.turned_away_at = self.steady()
         launch = ctx._launch
         execution = Execution(
             self.name,
