@@ -10,7 +10,6 @@ from foliot.domain.grants import (
     REFUSALS,
     Grant,
     covers,
-    provider_scope,
     refusal_of,
     scope_of,
     scopes_of,
@@ -28,7 +27,7 @@ def a_grant(*scopes: str, expires_at: int | None = None, revoked_at: int | None 
 
 def test_a_scope_names_a_target_a_provider_or_everything() -> None:
     assert scope_of("langgraph:poet") == "graph:execute:langgraph:poet"
-    assert provider_scope("langgraph") == "graph:execute:langgraph:*"
+    assert scopes_of("graph:execute:langgraph:*") == {"graph:execute:langgraph:*"}
     assert EVERYTHING == "graph:execute:*"
 
 

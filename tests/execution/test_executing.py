@@ -106,6 +106,16 @@ def test_a_stream_that_ends_without_done_has_lost_its_end() -> None:
     assert what_became_of(Talker(told(TextDelta("a")), Final())) == ("error", "finalization_lost", 0)
 
 
+def test_an_executor_that_raises_has_failed_and_is_not_asked_again() -> None:
+    async def say() -> AsyncIterator[Event]:
+        yield TextDelta("a")
+        raise Unavailable("in the midst of it")
+
+    talker = Talker(say, Final())
+    assert what_became_of(talker) == ("error", "provider_unavailable", 0)
+    assert talker.begun == 1
+
+
 def test_who_does_not_say_what_it_came_to_within_a_quarter_of_a_minute_has_lost_its_end() -> None:
     assert what_became_of(Talker(told(DONE))) == ("error", "finalization_lost", 0)
 

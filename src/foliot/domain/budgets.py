@@ -1,7 +1,7 @@
 """Budgets: how much may be spent within a span of time that moves along, and what happens when it is spent."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -50,19 +50,6 @@ class Budget(NamedTuple):
         return {"credits": self.credits, "per": str(self.window), "when_spent": str(self.when_spent)}
 
 
-class Spending(NamedTuple):
-    """What one run has taken, or may yet take, of a budget."""
-
-    at: int
-    reserved: int
-    spent: int | None
-    """What it came to; None while it runs."""
-
-    @property
-    def counts(self) -> int:
-        return self.reserved if self.spent is None else self.spent
-
-
 def read_budget(given: Any) -> Budget:
     """A budget as people write it: `{"credits": 5000, "per": "day", "when_spent": "pause"}`."""
     if not isinstance(given, Mapping) or set(given) - {"credits", "per", "when_spent"}:
@@ -93,9 +80,3 @@ def starts_within(left: int, estimate: int | None) -> int | None:
     if estimate is None:
         return None if left > 0 else 0
     return max(0, left // estimate)
-
-
-def left_of(budget: Budget, spendings: Iterable[Spending], now: int) -> int:
-    """How much is left of it now. What still runs counts with what was reserved for it, however long ago it began."""
-    begin = budget.begins_at(now)
-    return budget.credits - sum(each.counts for each in spendings if each.at > begin or each.spent is None)

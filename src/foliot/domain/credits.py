@@ -22,6 +22,8 @@ _OVERHEAD_TOKENS = 10_000
 _UNLISTED_PRICE = Decimal("0.00002")
 """USD a token of a model that the catalogue does not know."""
 _LONGEST_NAME = 200
+_MOST_USD = 1_000_000
+_MOST_TOKENS = 10**12
 
 
 class Posting(StrEnum):
@@ -135,8 +137,11 @@ def read_cost(given: object) -> Decimal | None:
         cost = Decimal(str(given))
     except InvalidOperation:
         cost = Decimal("NaN")
-    if isinstance(given, bool) or not cost.is_finite() or cost < 0:
-        raise Invalid(f"a cost takes an amount of USD such as '0.0042', or none when it is not known, got {given!r}")
+    if isinstance(given, bool) or not cost.is_finite() or not 0 <= cost <= _MOST_USD:
+        raise Invalid(
+            f"a cost takes an amount of USD such as '0.0042', at most {_MOST_USD:,}, or none when it is not known,"
+            f" got {given!r}"
+        )
     return cost
 
 
@@ -149,8 +154,10 @@ def usage_of(
             raise Invalid(f"{name} takes printable text of 1 to {_LONGEST_NAME} characters, got {text!r}")
     if model is not None and not isinstance(model, str):
         raise Invalid(f"model takes the name of a model, got {model!r}")
-    if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0):
-        raise Invalid(f"tokens takes a number of 0 or more, got {tokens!r}")
+    if tokens is not None and (
+        isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens <= _MOST_TOKENS
+    ):
+        raise Invalid(f"tokens takes a number from 0 to {_MOST_TOKENS:,}, got {tokens!r}")
     return Usage(unit, source, model, tokens, read_cost(cost))
 
 

@@ -60,11 +60,6 @@ def scope_of(target: str) -> str:
     return _EXECUTE + target_of(target)
 
 
-def provider_scope(provider: str) -> str:
-    """Permission to execute whatever this provider has."""
-    return _EXECUTE + target_of(f"{provider}:{_ANY}")
-
-
 def scopes_of(scopes: Iterable[str], *, consents_to_everything: bool = False) -> frozenset[str]:
     """The scopes of a grant that is about to be made; Invalid when one is none, or wider than was consented to."""
     wanted = frozenset([scopes] if isinstance(scopes, str) else scopes)

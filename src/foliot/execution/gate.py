@@ -11,7 +11,7 @@ from foliot.domain.events import SUCCEEDED, Done, Final, UsageReport
 from foliot.domain.runs import Reason, Status
 from foliot.domain.settlement import Outcome
 from foliot.execution.context import Context, slot_of
-from foliot.execution.executing import Execution, Executor, Request
+from foliot.execution.executing import Execution, Executor, Request, failure_of
 from foliot.execution.permission import Permission
 from foliot.execution.till import Bill, Till
 from foliot.ports import Control, Launch
@@ -67,7 +67,10 @@ class LocalGate:
         if executor is None:
             return Outcome(Status.ERROR, Reason.NOT_FOUND, error=f"nobody here runs {launch.target}")
         context = Context(launch, control)
-        return await _heard(executor.run(Request(launch.target, launch.input, context, control)), context)
+        try:
+            return await _heard(executor.run(Request(launch.target, launch.input, context, control)), context)
+        except Exception as error:  # An executor must not raise; what it has begun is not to be launched again.
+            return _outcome(failure_of(error))
 
 
 async def _heard(execution: Execution, context: Context) -> Outcome:
