@@ -94,7 +94,7 @@ preview: $(READY) ## Show when a spec fires: make preview ARGS="--cron '0 9 * * 
 	@$(BIN)/foliot preview $(or $(ARGS),--cron '0 9 * * MON-FRI' --timezone Europe/Berlin)
 
 lock: $(READY) ## Lock the dependencies anew, with hashes and without any index host
-	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --quiet \
+	$(UV) pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --upgrade --quiet \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o $(LOCK)
 
 clean: ## Remove the environment and all caches

@@ -14,12 +14,14 @@ from typing import Any, TypeVar
 from foliot.domain.credits import Pricing, usage_of
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.policies import Span
-from foliot.domain.schedule import Standing, slug_of
+from foliot.domain.runs import on_unknown_of
+from foliot.domain.schedule import Standing, slug_of, target_of
 from foliot.domain.spec import Interval, Spec
 from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
-from foliot.executors.python import PythonExecutor
+from foliot.execution.executing import Executor
+from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.services.accounts import AccountVerbs
 from foliot.services.configuration import stored_of
 from foliot.services.grants import GrantVerbs
@@ -56,23 +58,35 @@ class Foliot:
         self.url = database_url(database)
         self.settings = settings or EngineSettings()
         self.pricing = pricing or pricing_of()
-        self.executor = PythonExecutor(self.settings.threads)
+        self.functions = PythonExecutor(self.settings.threads)
+        self.executors: dict[str, Executor] = {PROVIDER: self.functions}
+        """By provider."""
         self._graphs: dict[Any, str] = {}
         self._declared: dict[str, dict[str, Any]] = {}
         self._parts: Parts | None = None
         self._embedded: tuple[Engine, asyncio.Task[None], Callable[[], None]] | None = None
 
-    def graph(self, name: str) -> Callable[[F], F]:
-        """Register a function, sync or async, of (input, ctx) as the target `python:name`."""
+    def graph(self, name: str, *, on_unknown: str = "redeliver") -> Callable[[F], F]:
+        """Register a function, sync or async, of (input, ctx) as the target `python:name`.
+
+        `on_unknown` says what is done when its worker died: `redeliver` runs it once more, `hold` asks a person.
+        """
         if not isinstance(name, str):
             raise Invalid(f"graph takes a name, as in @app.graph('digest'), got {name!r}")
 
         def register(function: F) -> F:
-            self.executor.register(name, function)
+            self.functions.register(name, function, on_unknown_of(on_unknown))
             self._graphs[function] = name
             return function
 
         return register
+
+    def provider(self, name: str, executor: Executor) -> None:
+        """Let an executor of your own run the targets `name:...`; it keeps the promises of `Executor`."""
+        if name in self.executors:
+            raise Invalid(f"a provider takes a name of its own, got {name!r}, which is there")
+        target_of(f"{name}:any")
+        self.executors[name] = executor
 
     def schedule(
         self,
@@ -176,7 +190,7 @@ class Foliot:
     @property
     def parts(self) -> Parts:
         if self._parts is None:
-            self._parts = Parts(self.url, self.executor, pricing=self.pricing)
+            self._parts = Parts(self.url, self.executors, pricing=self.pricing)
         return self._parts
 
     @property
@@ -207,7 +221,7 @@ class Foliot:
         """
         with calm_collector():
             asyncio.run(self.serve(ready))
-        if self.executor.is_busy:
+        if self.functions.is_busy:
             # A thread cannot be stopped, and Python would wait for it; its run keeps its lease until that runs out.
             logging.shutdown()
             sys.stdout.flush()
@@ -267,7 +281,8 @@ class Foliot:
 
     def _leave(self, engine: Engine) -> None:
         self.parts.engines.remove(engine)
-        self.executor.close()
+        for executor in self.executors.values():
+            executor.close()
         self.close()
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from foliot.domain.budgets import Owner
 from foliot.domain.credits import Meter, RunLimits, Usage
 from foliot.domain.generation import Gap
 from foliot.domain.grants import Grant
-from foliot.domain.runs import Order, Status
+from foliot.domain.runs import OnUnknown, Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
 
@@ -396,6 +396,9 @@ class Gate(Protocol):
 
     def room(self, target: str) -> int | None:
         """How many more runs of the target could begin at once; None when that is not limited here."""
+
+    def on_unknown(self, target: str) -> OnUnknown:
+        """What the target wants done when nobody knows whether it was executed."""
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         """Execute the run and say how it ended. Failures of the run are outcomes; Unavailable means: not begun."""

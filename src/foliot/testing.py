@@ -74,9 +74,9 @@ class World:
         self.app = app
         self._selector = _Selector()
         self._clock = _Clock(instant_of(start, "start"), self._selector)
-        self._before = (app.inhabited, app.executor.is_inline)
-        app.executor.is_inline = True
-        self._parts = Parts(database, app.executor, self._clock, app.pricing)
+        self._before = (app.inhabited, app.functions.is_inline)
+        app.functions.is_inline = True
+        self._parts = Parts(database, app.executors, self._clock, app.pricing)
         if workers > 1 and self._parts.database.is_local:
             raise Invalid("several workers need PostgreSQL: give its URL as database, or be content with one")
         self._loop = _Loop(self._selector)
@@ -190,7 +190,7 @@ class World:
         self._parts.close()
         parts, inline = self._before
         self.app.inhabit(parts)
-        self.app.executor.is_inline = inline
+        self.app.functions.is_inline = inline
         self._loop.close()
 
 

@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 
@@ -10,10 +10,10 @@ from foliot.clock import SystemClock
 from foliot.domain.credits import Pricing
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
+from foliot.execution.executing import Executor
 from foliot.execution.gate import LocalGate
 from foliot.execution.permission import Permission
 from foliot.execution.till import Till
-from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.ports import Clock
 from foliot.services.accounts import AccountVerbs
 from foliot.services.desk import Desk
@@ -30,11 +30,15 @@ class Parts:
     """A database, the verbs on it, and the engines of this process that work on it."""
 
     def __init__(
-        self, url: str, executor: PythonExecutor, clock: Clock | None = None, pricing: Pricing | None = None
+        self,
+        url: str,
+        executors: Mapping[str, Executor],
+        clock: Clock | None = None,
+        pricing: Pricing | None = None,
     ) -> None:
         self.clock: Clock = clock or SystemClock()
         self.pricing = pricing or Pricing()
-        self.executor = executor
+        self.executors = executors
         self.is_virtual = clock is not None
         self.database: Database = open_database(url, self.clock, is_virtual=self.is_virtual)
         self.till = Till(self.database, self.pricing, inline=self._waits_inline)
@@ -62,7 +66,7 @@ class Parts:
             settings = replace(settings, inline=False)
         title = f"{name} {socket.gethostname()}:{os.getpid()}/{next(_numbers)}"
         permission = Permission(self.database, self.clock, inline=self._waits_inline)
-        gate = LocalGate({PROVIDER: self.executor}, permission, self.till)
+        gate = LocalGate(self.executors, permission, self.till)
         engine = Engine(self.database, gate, self.clock, title, settings, self.pricing)
         self.engines.append(engine)
         return engine

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from foliot.clock import SystemClock
 from foliot.domain.grants import Grant
-from foliot.domain.runs import Kind, Status
+from foliot.domain.runs import Kind, OnUnknown, Status
 from foliot.domain.settlement import Outcome
 from foliot.engine.hands import Hands
 from foliot.ports import Control, Launch
@@ -26,6 +26,9 @@ class _Gate:
 
     def room(self, target: str) -> int | None:
         return None
+
+    def on_unknown(self, target: str) -> OnUnknown:
+        return OnUnknown.REDELIVER
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         return Outcome(Status.SUCCESS, result=self.result)

@@ -66,7 +66,7 @@ class AwayAtFirst:
 
     def __init__(self, gate: Gate, times: int) -> None:
         self.gate, self.times = gate, times
-        self.targets, self.room = gate.targets, gate.room
+        self.targets, self.room, self.on_unknown = gate.targets, gate.room, gate.on_unknown
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         if self.times:

@@ -21,7 +21,7 @@ class _Bench:
         self.end = threading.Event()
         self.executor = PythonExecutor(threads=THREADS)
         self.executor.register("wait", lambda: self.end.wait(60))
-        self.parts = Parts(f"sqlite:///{folder / 'threads.db'}", self.executor)
+        self.parts = Parts(f"sqlite:///{folder / 'threads.db'}", {"python": self.executor})
         names = [f"s{number}" for number in range(runs)]
         self.parts.schedules.create_many(
             {"name": name, "target": "python:wait", "every": "1h", **options} for name in names

@@ -41,7 +41,7 @@ def test_what_another_process_wrote_is_found_though_no_hint_of_it_arrived(postgr
     url = postgresql_server.new_database()
     with a_world(Job(), database=url, workers=2, manual=True) as world:
         world.advance(minutes=1)
-        other = Parts(url, world.app.executor, world._clock)
+        other = Parts(url, world.app.executors, world._clock)
         other.schedules.trigger("job")
         other.close()
         world.advance(seconds=10)

@@ -143,7 +143,7 @@ def test_a_world_leaves_the_app_as_it_found_it(tmp_path: Any) -> None:
         app.schedules.create("outer", every="1h", target="job")
         outer.advance(minutes=1)
     assert [schedule.id for schedule in app.schedules.list()] == ["mine"]
-    assert not app.executor.is_inline
+    assert not app.functions.is_inline
     app.schedules.create("mine-too", every="1h", target="job")
     app.close()
 
@@ -159,7 +159,7 @@ def test_a_thread_that_ends_after_its_loop_gives_its_place_back(tmp_path: Any) -
     app.graph("job")(job)
 
     async def main() -> None:
-        await app.executor._in_thread(job, ())
+        await app.functions._in_thread(job, ())
 
     async def leave() -> None:
         task = asyncio.get_running_loop().create_task(main())
@@ -167,10 +167,10 @@ def test_a_thread_that_ends_after_its_loop_gives_its_place_back(tmp_path: Any) -
         task.cancel()
 
     asyncio.run(leave())
-    assert app.executor.is_busy
+    assert app.functions.is_busy
     may_end.set()
-    app.executor._pool.shutdown(wait=True)  # type: ignore[union-attr]
-    assert not app.executor.is_busy
+    app.functions._pool.shutdown(wait=True)  # type: ignore[union-attr]
+    assert not app.functions.is_busy
 
 
 def test_a_run_that_was_told_to_stop_is_not_delivered_again_after_a_graceful_stop() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from foliot.domain.errors import Unavailable
+from foliot.domain.runs import OnUnknown
 from foliot.domain.settlement import Outcome
 from foliot.ports import Control, Gate, Launch
 from foliot.stores.database import Database
@@ -160,6 +161,9 @@ class ShakyGate:
 
     def room(self, target: str) -> int | None:
         return self._gate.room(target)
+
+    def on_unknown(self, target: str) -> OnUnknown:
+        return self._gate.on_unknown(target)
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         try:

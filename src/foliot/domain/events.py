@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from foliot.domain.credits import Usage
+from foliot.domain.questions import Question
 
 
 class ErrorCode(StrEnum):
@@ -73,6 +74,8 @@ class Final(NamedTuple):
     """As JSON."""
     words: str | None = None
     """What went wrong, for people."""
+    question: Question | None = None
+    """It has not come to its end: it waits for somebody's decision."""
 
 
 SUCCEEDED = Final()

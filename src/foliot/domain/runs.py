@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from foliot.domain.errors import Invalid
+
 
 class Status(StrEnum):
     """Where a run stands. The last four are final."""
@@ -87,6 +89,21 @@ class Order(StrEnum):
 
     CANCEL_BY_USER = "cancel_by_user"
     CANCEL_BY_POLICY = "cancel_by_policy"
+
+
+class OnUnknown(StrEnum):
+    """What becomes of a run whose worker died while its code may have been at work."""
+
+    REDELIVER = "redeliver"
+    """Its code is run once more: the same run, the same attempt, the same key."""
+    HOLD = "hold"
+    """A person is asked."""
+
+
+def on_unknown_of(text: str) -> OnUnknown:
+    if text not in list(OnUnknown):
+        raise Invalid(f"on_unknown takes {', '.join(map(repr, map(str, OnUnknown)))}, got {text!r}")
+    return OnUnknown(text)
 
 
 LOSSES_UNTIL_ERROR = 3

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from foliot.domain.errors import Invalid, NotFound, Unavailable
 from foliot.domain.events import DONE, SUCCEEDED, ErrorCode, Event, Failed, Final
+from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
 from foliot.execution.context import Cancelled, Context
 from foliot.ports import Control
@@ -38,12 +39,18 @@ class Executor(Protocol):
     """A provider of targets, seen from the gate."""
 
     def targets(self) -> Sequence[str]:
-        """The targets that can be executed here."""
+        """The targets that can be executed here; `provider:*` stands for all of the provider's, whoever adds them."""
 
     def room(self, target: str) -> int | None:
         """How many more runs of the target could begin at once; None when that is not limited here."""
 
+    def on_unknown(self, target: str) -> OnUnknown:
+        """What the target wants done when nobody knows whether it was executed."""
+
     def run(self, request: Request) -> Execution: ...
+
+    def close(self) -> None:
+        """Let go of what it holds; it may be asked again."""
 
 
 def performed(work: Callable[[], Awaitable[Final]]) -> Execution:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from foliot.domain.credits import Usage
 from foliot.domain.events import SUCCEEDED, Done, Final, UsageReport
-from foliot.domain.runs import Reason, Status
+from foliot.domain.runs import OnUnknown, Reason, Status
 from foliot.domain.settlement import Outcome
 from foliot.execution.context import Context, slot_of
 from foliot.execution.executing import Execution, Executor, Request, failure_of
@@ -31,13 +31,13 @@ class LocalGate:
         self._till = till
 
     def targets(self) -> Sequence[str]:
-        if len(self._executors) == 1:
-            (executor,) = self._executors.values()
-            return executor.targets()
         return [target for executor in self._executors.values() for target in executor.targets()]
 
     def room(self, target: str) -> int | None:
         return self._executors[target.partition(":")[0]].room(target)
+
+    def on_unknown(self, target: str) -> OnUnknown:
+        return self._executors[target.partition(":")[0]].on_unknown(target)
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         refusal = await self._permission.refusal(launch)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.events import Final
+from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import target_of
 from foliot.execution.executing import Execution, Request, failure_of, performed, success_of
 
@@ -21,6 +22,7 @@ class _Registered(NamedTuple):
     function: Function
     is_async: bool
     parameters: int
+    on_unknown: OnUnknown
 
 
 class PythonExecutor:
@@ -35,13 +37,13 @@ class PythonExecutor:
         self._inline = inline
         """Sync functions on the loop itself: under a virtual clock no time passes in them."""
 
-    def register(self, name: str, function: Function) -> str:
+    def register(self, name: str, function: Function, on_unknown: OnUnknown = OnUnknown.REDELIVER) -> str:
         """The target that the function is from now on."""
         target = target_of(f"{PROVIDER}:{name}")
         known = self._functions.get(target)
         if known is not None and known.function is not function:
             raise Invalid(f"a graph takes a name of its own, got {name!r} for a second function: rename one of them")
-        self._functions[target] = _Registered(function, _is_async(function), _parameters(name, function))
+        self._functions[target] = _Registered(function, _is_async(function), _parameters(name, function), on_unknown)
         return target
 
     @property
@@ -57,6 +59,9 @@ class PythonExecutor:
 
     def room(self, target: str) -> int | None:
         return None if self._inline or self._functions[target].is_async else self._threads - self._busy
+
+    def on_unknown(self, target: str) -> OnUnknown:
+        return self._functions[target].on_unknown
 
     def run(self, request: Request) -> Execution:
         return performed(lambda: self._perform(request))
@@ -75,7 +80,7 @@ class PythonExecutor:
         registered = self._functions.get(target)
         if registered is None:
             raise NotFound(f"no graph {target} is registered here")
-        function, is_async, parameters = registered
+        function, is_async, parameters, _ = registered
         arguments = (None if given is None else json.loads(given), context)[:parameters]
         if is_async:
             return await function(*arguments)

@@ -1,0 +1,92 @@
+"""Questions: what a run asks of a person, who may answer, until when, and what an answer does."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from foliot.domain.errors import Invalid
+from foliot.domain.instants import MICROSECONDS
+from foliot.domain.policies import Span, span_of
+from foliot.domain.schedule import json_text, text_of, user_of
+
+DEFAULT_EXPIRY = 7 * 86_400 * MICROSECONDS
+_LONGEST_DATA = 256_000
+_LONGEST_FEEDBACK = 64_000
+
+
+class Verdict(StrEnum):
+    """What a person says."""
+
+    APPROVE = "approve"
+    """Go on."""
+    REVISE = "revise"
+    """Go on, and mind what is said beside it."""
+    REJECT = "reject"
+    """Do not: the run is over."""
+
+
+class AtExpiry(StrEnum):
+    """What becomes of a run that nobody has answered in time."""
+
+    REJECT = "reject"
+    APPROVE = "approve"
+    FAIL = "fail"
+    """It has failed: what it waited for did not come."""
+
+
+class Question(NamedTuple):
+    """What a run waits to be told."""
+
+    kind: str
+    data: str | None = None
+    """As JSON: what is to be judged."""
+    who: tuple[str, ...] = ()
+    """Who may answer; nobody named: whoever can reach it."""
+    expires_in: int = DEFAULT_EXPIRY
+    at_expiry: AtExpiry = AtExpiry.REJECT
+    reference: str | None = None
+    """For its executor alone, to find its place again."""
+
+
+class Answer(NamedTuple):
+    """What was decided, as the run is told when it goes on."""
+
+    verdict: Verdict
+    feedback: str | None
+    """As JSON."""
+    by: str
+    reference: str | None
+    """What its executor kept with the question."""
+
+
+def question_of(
+    kind: str, data: Any = None, *, who: Iterable[str] = (), expires_in: Span | None = None, at_expiry: str = "reject"
+) -> Question:
+    """A question as people write it; Invalid unless it can be asked."""
+    if isinstance(who, str):
+        raise Invalid(f"who takes a list of users, as in who=['ann'], got {who!r}")
+    if at_expiry not in list(AtExpiry):
+        raise Invalid(f"at_expiry takes {', '.join(map(repr, map(str, AtExpiry)))}, got {at_expiry!r}")
+    span = DEFAULT_EXPIRY if expires_in is None else span_of("expires_in", expires_in)
+    if span == 0:
+        raise Invalid(f"expires_in takes more than 0, got {expires_in!r}: nobody could answer in time")
+    if not kind or text_of("kind", kind) is None:
+        raise Invalid("a question takes a kind, such as 'approval'")
+    written = json_text("data", data)
+    if written is not None and len(written) > _LONGEST_DATA:
+        raise Invalid(f"a question takes at most {_LONGEST_DATA:,} characters of JSON, got {len(written):,}")
+    return Question(kind, written, tuple(user_of(user) for user in who), span, AtExpiry(at_expiry))
+
+
+def verdict_of(text: str) -> Verdict:
+    if text not in list(Verdict):
+        raise Invalid(f"a decision is {', '.join(map(repr, map(str, Verdict)))}, got {text!r}")
+    return Verdict(text)
+
+
+def feedback_of(value: Any) -> str | None:
+    """What stands beside a decision, as JSON; Invalid when it is too long."""
+    written = json_text("feedback", value)
+    if written is not None and len(written) > _LONGEST_FEEDBACK:
+        raise Invalid(f"feedback takes at most {_LONGEST_FEEDBACK:,} characters of JSON, got {len(written):,}")
+    return written
