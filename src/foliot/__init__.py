@@ -9,9 +9,10 @@ from foliot.domain.spec import Interval, Spec
 if TYPE_CHECKING:
     from foliot.app import Foliot
     from foliot.engine.settings import EngineSettings
-    from foliot.execution.context import Cancelled, Context, LimitExceeded
+    from foliot.execution.context import Asked, Cancelled, Context, LimitExceeded
 
 __all__ = [
+    "Asked",
     "Calendar",
     "Cancelled",
     "Conflict",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Asked": "foliot.execution.context",
     "Cancelled": "foliot.execution.context",
     "Context": "foliot.execution.context",
     "EngineSettings": "foliot.engine.settings",

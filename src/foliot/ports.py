@@ -8,6 +8,7 @@ from foliot.domain.budgets import Owner
 from foliot.domain.credits import Meter, RunLimits, Usage
 from foliot.domain.generation import Gap
 from foliot.domain.grants import Grant
+from foliot.domain.questions import Answer, Question
 from foliot.domain.runs import OnUnknown, Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
@@ -54,6 +55,8 @@ class RunRow(NamedTuple):
     worker: int | None
     token: int
     losses: int
+    rounds: int
+    """How often it was answered."""
     retry_of: int | None
     version: int
     created_at: int
@@ -80,6 +83,10 @@ class News(NamedTuple):
     """When the first of the other workers' leases runs out."""
     grants: int
     """The number of changes to grants."""
+    decide_at: int | None
+    """When the first question that nobody has answered expires."""
+    targets: int
+    """The number of targets."""
 
 
 class Expired(NamedTuple):
@@ -93,7 +100,30 @@ class Finish(NamedTuple):
     ref: int
     token: int
     outcome: Outcome
-    ended_at: int
+    ended_at: int | None
+
+
+class QuestionRow(NamedTuple):
+    """A row of the questions."""
+
+    ref: int
+    run_ref: int
+    schedule_ref: int
+    round: int
+    kind: str
+    data: str | None
+    who: tuple[str, ...]
+    reference: str | None
+    asked_at: int
+    expires_at: int
+    at_expiry: str
+    decision: str | None
+    """The id of the decision."""
+    verdict: str | None
+    feedback: str | None
+    decided_by: str | None
+    closed_at: int | None
+    """None while the run waits."""
 
 
 class RunFilter(NamedTuple):
@@ -239,6 +269,10 @@ class Transaction(Protocol):
     def end(self, rows: Sequence[Row]) -> None: ...
     def finish(self, reports: Sequence[Finish]) -> bool: ...
     def standing(self, refs: Iterable[int]) -> dict[int, tuple[int, Status]]: ...
+    def conclude(self, ref: int, outcome: Outcome) -> None: ...
+    def wait(self, rows: Sequence[Row]) -> None: ...
+    def resume(self, rows: Sequence[Row]) -> None: ...
+    def orders_of(self, refs: Iterable[int]) -> dict[int, Order]: ...
     def note_progress(self, rows: Sequence[Row]) -> None: ...
     def ready(self, target: int, until: int, limit: int) -> list[RunRow]: ...
     def waiting(self, schedule_ref: int, limit: int) -> list[RunRow]: ...
@@ -255,6 +289,7 @@ class Transaction(Protocol):
     def marked(self, schedule_ref: int, after: int) -> list[int]: ...
     def last_manual(self, schedule_ref: int, since: int) -> int | None: ...
     def endings(self, refs: Iterable[int]) -> dict[int, tuple[str | None, str | None]]: ...
+    def runs(self, refs: Iterable[int]) -> list[RunRow]: ...
     def run_at(self, schedule_ref: int, nominal_at: int, kind: str, backfill: int, attempt: int) -> RunRow | None: ...
     def runs_at(self, schedule_ref: int, nominal_at: int) -> list[RunRow]: ...
     def attempted(self, schedule_ref: int, first_at: int, last_at: int) -> list[Attempted]: ...
@@ -276,6 +311,7 @@ class Transaction(Protocol):
     def remove_stopped(self, before: int) -> int: ...
 
     def target_refs(self, names: Iterable[str]) -> dict[str, int]: ...
+    def targets_of(self, provider: str) -> dict[str, int]: ...
     def configurations(self, refs: Iterable[int]) -> list[ScheduleRow]: ...
     def schedule(self, schedule_id: str) -> ScheduleRow | None: ...
     def schedules(self, ids: Sequence[str]) -> list[ScheduleRow]: ...
@@ -307,6 +343,12 @@ class Transaction(Protocol):
     def receipts_of(self, run_ref: int) -> list[ReceiptRow]: ...
     def save_receipt(self, receipt: ReceiptRow) -> None: ...
     def running_under(self, grant_ref: int) -> list[int]: ...
+
+    def ask(self, rows: Sequence[Row]) -> None: ...
+    def questions_of(self, run_refs: Iterable[int]) -> list[QuestionRow]: ...
+    def unanswered(self, until: int, limit: int) -> list[QuestionRow]: ...
+    def close_question(self, question: QuestionRow) -> None: ...
+    def close_questions_of(self, run_refs: Iterable[int]) -> None: ...
 
     def insert_backfill(self, **values: Any) -> int: ...
     def backfills(self, refs: Iterable[int]) -> list[BackfillRow]: ...
@@ -364,12 +406,16 @@ class Launch(NamedTuple):
     failure_of: int | None
     last_result: str | None = None
     last_failure: str | None = None
+    rounds: int = 0
+    """How often it was answered,"""
+    answer: Answer | None = None
+    """and what it was told last."""
 
 
 class Control:
     """Between a worker and the code that it runs: what the one asks, and what the other says of its progress."""
 
-    __slots__ = ("exceeded", "fenced", "interruptible", "meter", "order", "progress", "usages")
+    __slots__ = ("exceeded", "fenced", "interruptible", "meter", "order", "progress", "question", "usages")
 
     def __init__(self) -> None:
         self.order: Order | None = None
@@ -386,6 +432,8 @@ class Control:
         """Counts them, where there is a limit."""
         self.exceeded: str | None = None
         """The limit that the run has passed, in words: it is over, whatever its code does."""
+        self.question: Question | None = None
+        """What it has asked: it waits for the answer, whatever its code does."""
 
 
 class Gate(Protocol):

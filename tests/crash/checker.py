@@ -227,6 +227,8 @@ def _redelivered_for_nothing(facts: Facts) -> Iterator[str]:
     for executions in facts.ran.values():
         for before, after in pairwise(executions):
             # Who wakes up with a run that it has lost may begin it after the one who has it now.
+            if before.outcome == "asked":
+                continue
             is_woken = after.token < before.token and facts.was_stopped_before(after, _ZOMBIE_WITHIN)
             if not is_woken and not facts.was_taken_from(before, after.started):
                 yield f"doubled: {after} though nothing had happened to {before}"

@@ -33,6 +33,7 @@ READS = {
     *("endings", "run_at", "runs_at", "attempted", "gap_at", "gaps_of", "list_runs", "prunable", "newest_runs_from"),
     *("expired", "news", "grants", "configurations", "schedule", "schedules", "list_schedules", "new_schedule_refs"),
     *("backfills", "due_backfills", "list_backfills", "notify", "new_grant_refs", "list_grants", "running_under"),
+    *("runs", "orders_of", "questions_of", "unanswered", "targets_of"),
     *("hold_grant", "recent_costs", "account", "account_of", "postings", "receipt", "receipts_of"),
 }
 """Calls that leave everything as it is."""
@@ -63,7 +64,7 @@ def _verb(name: str) -> Callable[[Did], bool]:
 
 VERBS = (
     *("trigger", "pause", "resume", "skip", "cancel", "terminate", "retry", "fill", "create", "replace", "delete"),
-    *("permit", "extend", "rescope", "revoke", "pay", "refund", "limit", "report"),
+    *("decide", "permit", "extend", "rescope", "revoke", "pay", "refund", "limit", "report"),
 )
 COMMITS: dict[str, Callable[[Did], bool]] = {
     "declare": lambda did: "insert_schedules" in did and "verb" not in did[0],
@@ -82,6 +83,8 @@ COMMITS: dict[str, Callable[[Did], bool]] = {
     "heartbeat": lambda did: did[:3] == ["news", "renew", "leased"],
     "let go": lambda did: "renew.nothing" in did and did[0] != "leased_runs",
     "take up": _takes_up,
+    "ask": lambda did: _in_order(did, "finish", "ask"),
+    "expire": lambda did: _in_order(did, "unanswered", "close_question"),
     "charge": lambda did: "save_receipt" in did and "verb" not in did[0],
     "rescue": lambda did: _in_order(did, "expired", "lose"),
     "hand back": lambda did: _in_order(did, "renew", "lose") and _only_before(did, "lose", "expired"),
@@ -101,7 +104,7 @@ PLACES = {
         *("let go", "charge"),
     ),
     "in trouble": ("rescue", "hand back", "settle with care", "edit", "leave", "remove"),
-    "handled": (*VERBS, "feed", "end of a fill", "end of a pause"),
+    "handled": (*VERBS, "ask", "expire", "feed", "end of a fill", "end of a pause"),
 }
 """The boundaries, by what the process is about: every commit, and every dispatch of a run's code."""
 MOMENTS = {"run": (AMID,)}

@@ -31,6 +31,7 @@ class People:
         self._triggered = [planned.name for planned in plan if planned.is_triggered]
         self._handled = [planned.name for planned in plan if planned.is_handled]
         self._charged = [planned.name for planned in plan if planned.is_charged]
+        self._asking = [planned.name for planned in plan if planned.is_answered]
         self._filled = [planned.name for planned in plan if planned.is_filled]
         self._numbers = count(1)
 
@@ -44,6 +45,7 @@ class People:
             "cancel": self._cancel,
             "terminate": self._terminate,
             "retry": self._terminate,
+            "decide": self._decide,
             "fill": self._fill,
             "create": self._create_and_delete,
             "replace": self._create_and_delete,
@@ -110,6 +112,13 @@ class People:
             with as_verb("retry"):
                 again = self._runs.retry(run.id)
             self._pen.note("retried", [_key(again)])
+
+    def _decide(self) -> None:
+        for name in self._asking:
+            for run in self._runs.list(name, status="waiting"):
+                with as_verb("decide"):
+                    self._runs.decide(run.id, "approve", by="ann")
+                self._pen.note("decided", [_key(run)])
 
     def _fill(self) -> None:
         now = _rounded(datetime.now(UTC))

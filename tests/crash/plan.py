@@ -7,6 +7,8 @@ STRICT = ("skip", "buffer_one", "buffer_all", "cancel_other")
 POLICIES = (*STRICT, "terminate_other", "allow_all")
 ATTEMPTS = 3
 BACKOFF = 0.2
+DECIDED_WITHIN = 1.5
+"""Seconds for which a run waits for people."""
 LEASE = 2.0
 """Seconds for which a worker holds its runs without a word."""
 
@@ -30,6 +32,9 @@ class Planned(NamedTuple):
     """Processes pause and resume it, and skip, cancel, end and try again what it runs."""
     is_charged: bool = False
     """Its runs report a billable call."""
+    asks: bool = False
+    """Its runs ask before they do their work, and go on when somebody approves, or when nobody does for a while."""
+    is_answered: bool = False
     is_filled: bool = False
     """Processes ask for what it did not run in the past."""
     offset: int = 0
@@ -58,6 +63,8 @@ HANDLED = (
     Planned("retrying", 1, fails=True),
     Planned("triggered", 2, "buffer_all", longest=0.1, is_triggered=True),
     Planned("handled", 1, "buffer_all", longest=0.2, is_handled=True),
+    Planned("asking", 2, longest=0.1, asks=True, is_answered=True),
+    Planned("unanswered", 2, longest=0.1, asks=True),
     Planned("filled", 1, longest=0.1, is_filled=True),
     Planned("charged", 1, longest=0.1, is_charged=True),
 )

@@ -18,7 +18,7 @@ from foliot.engine.settings import EngineSettings
 from tests.crash.doom import Countdown, doom, note_kinds, on_new_engine
 from tests.crash.evidence import Key, Pen
 from tests.crash.people import People
-from tests.crash.plan import ATTEMPTS, BACKOFF, LEASE, PLANS, Planned
+from tests.crash.plan import ATTEMPTS, BACKOFF, DECIDED_WITHIN, LEASE, PLANS, Planned
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,9 @@ def the_app(job: Job, pen: Pen) -> Foliot:
             dies_at_work()
         outcome = "cut off"
         try:
+            if input is not None and input["asks"] and ctx.decision is None:
+                outcome = "asked"
+                ctx.ask("approval", expires_in=DECIDED_WITHIN, at_expiry="approve")
             await asyncio.sleep(_length(input, ctx))
             if input is not None and input["charged"]:
                 ctx.report_usage("call", cost="0.0001")
@@ -120,6 +123,7 @@ def _schedule(app: Foliot, planned: Planned, end: str | None, function: Callable
             "longest": planned.longest,
             "fails": planned.fails,
             "charged": planned.is_charged,
+            "asks": planned.asks,
         },
         end_at=end,
     )(function)

@@ -14,6 +14,8 @@ def broken_promises(facts: Facts) -> Iterator[str]:
                 yield from _created_again(facts, note)
             case "triggered" | "skipped" | "cancelled" | "retried":
                 yield from _not_there(facts, note)
+            case "decided":
+                yield from _asked_again(facts, note)
             case "filling":
                 refs = {filling.ref for filling in facts.story.ledger.fillings}
                 if note.keys[0].nominal_at not in refs:
@@ -44,6 +46,12 @@ def _not_there(facts: Facts, note: Note) -> Iterator[str]:
         yield f"ghost: {row} was skipped by a person"
     elif note.what == "cancelled" and row.status in OPEN:
         yield f"stuck: {row} was cancelled by a person"
+
+
+def _asked_again(facts: Facts, note: Note) -> Iterator[str]:
+    for execution in facts.ran[note.keys[0]]:
+        if execution.started > note.at and execution.outcome == "asked":
+            yield f"lost: {note.keys[0]} was decided and asks again: {execution}"
 
 
 def _ran_in_a_pause(facts: Facts) -> Iterator[str]:

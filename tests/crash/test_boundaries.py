@@ -25,7 +25,7 @@ DOORS = {
             "heartbeat",
             "let go",
         ),
-        *("take up", "rescue", "hand back", "feed", "end of a fill"),
+        *("ask", "expire", "take up", "rescue", "hand back", "feed", "end of a fill"),
     ),
     "engine.loop.Engine._learn_targets": ("learn targets",),
     "engine.loop.Engine._finish": ("leave",),
@@ -53,6 +53,7 @@ DOORS = {
     "execution.till.Till.take": ("charge",),
     "execution.till.Till.report": ("report",),
     "services.runs.RunVerbs.cancel": ("cancel",),
+    "services.runs.RunVerbs.decide": ("decide",),
     "services.runs.RunVerbs.terminate": ("terminate",),
     "services.runs.RunVerbs.retry": ("retry",),
 }

@@ -10,6 +10,7 @@ import pytest
 from foliot import Foliot, Invalid, NotFound, Unavailable
 from foliot.domain.credits import Pricing, Usage
 from foliot.domain.events import DONE, ErrorCode, Event, Failed, Final, StatusNote, TextDelta, UsageReport
+from foliot.domain.runs import OnUnknown
 from foliot.execution.executing import Execution, Request, code_of, failure_of, performed, success_of
 from foliot.testing import virtual
 from tests.sdk.worlds import START
@@ -29,6 +30,12 @@ class Talker:
 
     def room(self, target: str) -> int | None:
         return None
+
+    def on_unknown(self, target: str) -> OnUnknown:
+        return OnUnknown.REDELIVER
+
+    def close(self) -> None:
+        """It holds nothing."""
 
     def run(self, request: Request) -> Execution:
         final: asyncio.Future[Final] = asyncio.get_running_loop().create_future()

@@ -80,7 +80,7 @@ class Rash(Spoiled):
 @pytest.mark.parametrize(
     ("defect", "seed", "law"),
     [
-        (NoFence, 55, "no zombie commit"),
+        (NoFence, 6, "no zombie commit"),
         (LosesRows, 1, "no slot lost"),
         (Impatient, 1, "leases are respected"),
         (Blind, 1, "no forbidden overlap"),

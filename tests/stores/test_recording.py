@@ -43,6 +43,7 @@ def test_a_run_that_starts_with_its_slot_is_running_under_its_first_token(stage:
         worker=5,
         token=1,
         losses=0,
+        rounds=0,
         retry_of=None,
         version=3,
         created_at=NOON,

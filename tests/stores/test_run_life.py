@@ -82,7 +82,7 @@ def test_an_outcome_is_recorded_under_its_token(stage: Stage, outcome: Outcome) 
 
     assert finish(stage, ref, token=1, outcome=outcome)
 
-    status, reason, result, error = outcome
+    status, reason, result, error, _ = outcome
     assert stage.row(ref) == before._replace(
         status=status, reason=reason, result=result, error=error, ended_at=NOON + HOUR
     )

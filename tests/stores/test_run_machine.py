@@ -187,7 +187,7 @@ class RunMachine(RuleBasedStateMachine):
 
         assert accepted == (off_by == 0 and _is_in_hand(before))
         if accepted:
-            self.known[ref] = before.with_row(**outcome._asdict(), ended_at=at)
+            self.known[ref] = before.with_row(**recorded(outcome), ended_at=at)
 
     @precondition(lambda self: self.known)
     @rule(outcome=OUTCOMES)
@@ -208,7 +208,7 @@ class RunMachine(RuleBasedStateMachine):
         else:
             assert should
             for ref, known in self.known.items():
-                self.known[ref] = known.with_row(**outcome._asdict(), ended_at=at)
+                self.known[ref] = known.with_row(**recorded(outcome), ended_at=at)
 
     @precondition(lambda self: self.known)
     @rule(place=PLACES)
@@ -279,6 +279,11 @@ class RunMachine(RuleBasedStateMachine):
         self.stage.write(act)
 
 
+def recorded(outcome: Outcome) -> dict[str, Any]:
+    """What the row has of it."""
+    return {name: value for name, value in outcome._asdict().items() if name != "question"}
+
+
 def is_pending(known: Known) -> bool:
     return known.row.status == Status.PENDING
 
@@ -288,7 +293,7 @@ def a_row(ref: int, schedule: int, at: int) -> RunRow:
     new = a_new_run(ref, schedule, at)._asdict()
     given = {name: value for name, value in new.items() if name in RunRow._fields}
     nothing: dict[str, Any] = dict.fromkeys(RunRow._fields)
-    return RunRow(**nothing | given | {"token": 0, "losses": 0})
+    return RunRow(**nothing | given | {"token": 0, "losses": 0, "rounds": 0})
 
 
 def _everything(tx: SqlTransaction) -> dict[int, Known]:

@@ -1,13 +1,15 @@
 """The entries that a transaction is going to make, collected so that each kind is written in one batch."""
 
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from foliot.books.configurations import Scheduled
 from foliot.books.permits import Allowance, Permits
 from foliot.domain.admission import Applicant
 from foliot.domain.budgets import Owner
 from foliot.domain.generation import Gap
+from foliot.domain.questions import Question
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
@@ -19,10 +21,13 @@ _NOWHERE: Mapping[int, int] = {}
 class Crew:
     """Who would run what starts now: a worker with room for so many of each target, or nobody in particular."""
 
-    __slots__ = ("_rooms", "_taken", "worker")
+    __slots__ = ("_holds", "_rooms", "_taken", "worker")
 
-    def __init__(self, worker: int = 0, rooms: Mapping[int, int] = _NOWHERE) -> None:
+    def __init__(
+        self, worker: int = 0, rooms: Mapping[int, int] = _NOWHERE, holds: Container[int] = frozenset()
+    ) -> None:
         self.worker = worker
+        self._holds = holds
         self._rooms = rooms
         self._taken = 0
 
@@ -32,6 +37,10 @@ class Crew:
 
     def take(self) -> None:
         self._taken += 1
+
+    def holds(self, target: int) -> bool:
+        """Whether the target wants a person to be asked when nobody knows whether it was executed."""
+        return target in self._holds
 
 
 class Entries:
@@ -52,6 +61,12 @@ class Entries:
         self._ready: list[Row] = []
         self._held: list[Row] = []
         self._ended: list[Row] = []
+        self._asked: list[Row] = []
+        self._waits: list[Row] = []
+        self._resumed: list[Row] = []
+        self._withdrawn: list[int] = []
+        self.decide_at: int | None = None
+        """When the first of the questions that are asked here expires."""
         self._reserved: list[Row] = []
         self._taken: Counter[tuple[Owner, int]] = Counter()
         self._moved: dict[int, State] = {}
@@ -73,6 +88,11 @@ class Entries:
         tx.make_ready(self._ready)
         tx.hold(self._held)
         tx.end(self._ended)
+        tx.ask(self._asked)
+        tx.wait(self._waits)
+        tx.resume(self._resumed)
+        if self._withdrawn:
+            tx.close_questions_of(self._withdrawn)
         if self._reserved:
             tx.reserve(self._reserved)
             self._taken.clear()
@@ -88,6 +108,10 @@ class Entries:
             self._ready,
             self._held,
             self._ended,
+            self._asked,
+            self._waits,
+            self._resumed,
+            self._withdrawn,
             self._reserved,
         ):
             rows.clear()
@@ -163,6 +187,8 @@ class Entries:
         self._started.append((self.crew.worker, 1 if occupies else 0, schedule.version, started_at, run.ref))
         key, own = (run.attempt, run.backfill), (run.input, run.overlap)
         self._launch(schedule, state, (run.ref, run.token + 1), run.kind, run, key, occupies, own)
+        if run.rounds:
+            self.launches[-1] = self.launches[-1]._replace(rounds=run.rounds)
 
     def _launch(
         self,
@@ -253,6 +279,25 @@ class Entries:
     def end_run(self, ref: int, status: Status, reason: Reason | None) -> None:
         """A run that is over by decision."""
         self._ended.append((status, reason, self.now, ref))
+
+    def stop_run(self, run: RunRow, reason: Reason) -> None:
+        """An open run that is cancelled by decision: whatever it has asked needs no answer any more."""
+        self.end_run(run.ref, Status.CANCELLED, reason)
+        if run.status == Status.WAITING:
+            self._withdrawn.append(run.ref)
+
+    def ask(self, run: Launch | RunRow, token: int, question: Question) -> None:
+        """The run waits to be told something; under that token nobody holds it."""
+        expires_at = self.now + question.expires_in
+        self.decide_at = expires_at if self.decide_at is None else min(self.decide_at, expires_at)
+        who = json.dumps(question.who)
+        written = (question.kind, question.data, who, question.reference, self.now, expires_at, question.at_expiry)
+        self._asked.append((run.ref, run.schedule_ref, run.rounds + 1, *written))
+        self._waits.append((token, run.ref))
+
+    def resume_run(self, ref: int, target: int) -> None:
+        """A run that was answered: it keeps its place, and waits for nothing but a worker."""
+        self._resumed.append((target, self.now, ref))
 
     def end_of_backfill_run(self, backfill: int) -> None:
         """The last attempt at one of its slots is over: the next may start."""

@@ -174,10 +174,10 @@ def _clear_way(tx: Transaction, entries: Entries, state: State, stop: Stop) -> S
     gone = 0
     for run in tx.occupants(state.ref):
         if stop is Stop.TERMINATE:
-            entries.end_run(run.ref, Status.CANCELLED, Reason.TERMINATED)
+            entries.stop_run(run, Reason.TERMINATED)
             gone += 1
-        elif run.worker is None or run.status == Status.PENDING:
-            entries.end_run(run.ref, Status.CANCELLED, Reason.CANCELLED_BY_POLICY)
+        elif run.worker is None or run.status != Status.RUNNING:
+            entries.stop_run(run, Reason.CANCELLED_BY_POLICY)
             gone += 1
         else:
             told.append(run.ref)

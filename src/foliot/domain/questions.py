@@ -10,6 +10,8 @@ from foliot.domain.policies import Span, span_of
 from foliot.domain.schedule import json_text, text_of, user_of
 
 DEFAULT_EXPIRY = 7 * 86_400 * MICROSECONDS
+CALLBACK = "callback"
+"""The kind of a question that no person is asked: a target will report."""
 _LONGEST_DATA = 256_000
 _LONGEST_FEEDBACK = 64_000
 

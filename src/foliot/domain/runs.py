@@ -23,7 +23,7 @@ FINAL = frozenset(Status) - OPEN
 LEGAL_MOVES: dict[Status, frozenset[Status]] = {
     Status.PENDING: frozenset({Status.RUNNING, Status.ERROR, Status.SKIPPED, Status.CANCELLED}),
     Status.RUNNING: frozenset({Status.WAITING}) | FINAL,
-    Status.WAITING: FINAL,
+    Status.WAITING: frozenset({Status.PENDING}) | FINAL,
     **{final: frozenset() for final in FINAL},
 }
 

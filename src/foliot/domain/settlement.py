@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from foliot.domain.policies import Policies
+from foliot.domain.questions import AtExpiry, Question, Verdict
 from foliot.domain.runs import LOSSES_UNTIL_ERROR, Kind, Order, Reason, Status
 
 
@@ -15,6 +16,15 @@ class Outcome(NamedTuple):
     result: str | None = None
     """As JSON."""
     error: str | None = None
+    question: Question | None = None
+    """What it waits to be told, when it has not ended but waits."""
+
+
+BY_ORDER = {
+    Order.CANCEL_BY_USER: Outcome(Status.CANCELLED, Reason.CANCELLED_BY_USER),
+    Order.CANCEL_BY_POLICY: Outcome(Status.CANCELLED, Reason.CANCELLED_BY_POLICY),
+}
+"""How a run ends that does as its worker was told."""
 
 
 class Ended(NamedTuple):
@@ -68,6 +78,22 @@ def settle(run: Ended, outcome: Outcome, policies: Policies, now: int) -> Settle
     if retry is not None and run.order is None and retry.allows(run.attempt, outcome.reason):
         return Settlement(now + retry.wait_after(run.attempt, run.key), Memory.NOTHING, pauses=False, gives_back=False)
     return Settlement(None, Memory.FAILURE, pauses=policies.pause_on_failure, gives_back=False)
+
+
+def answered(verdict: Verdict) -> Outcome | None:
+    """How a waiting run ends that was told this; None when it goes on."""
+    return Outcome(Status.CANCELLED, Reason.REJECTED) if verdict is Verdict.REJECT else None
+
+
+def unanswered(at_expiry: AtExpiry) -> Outcome | None:
+    """How a waiting run ends that nobody has answered in time; None when it goes on."""
+    match at_expiry:
+        case AtExpiry.APPROVE:
+            return None
+        case AtExpiry.REJECT:
+            return Outcome(Status.CANCELLED, Reason.DECISION_EXPIRED)
+        case AtExpiry.FAIL:
+            return Outcome(Status.ERROR, Reason.TIMEOUT, error="what it waited for did not come in time")
 
 
 def is_given_up(losses: int) -> bool:

@@ -6,6 +6,7 @@ from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
+from foliot.domain.questions import Answer, Question, Verdict, question_of
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
@@ -33,6 +34,8 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
     for run in runs:
         if run.hold == Hold.RETRY and run.kind == Kind.SLOT and state.is_paused(tx.now):
             tx.park(run.ref)
+        elif run.status == Status.RUNNING and entries.crew.holds(state.target):
+            entries.ask(run, run.token + 1, _unknown(run))
         elif run.hold == Hold.DUE or not entries.crew.room_for(state.target):
             continue
         elif (refusal := _refusal(tx, entries, schedule, run)) is not None:
@@ -44,6 +47,11 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
             entries.start_run(schedule, state, run, occupies=bool(run.occupies))
     if judged:
         post_applicants(tx, entries, schedule, state, [applicant_of(run) for run in judged], judged)
+
+
+def _unknown(run: RunRow) -> Question:
+    """What is asked when nobody knows whether a run's code has done its work before its worker was gone."""
+    return question_of("unknown_outcome", {"losses": run.losses, "deliveries": run.token})
 
 
 def _refusal(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow) -> Reason | None:
@@ -59,7 +67,10 @@ def _refusal(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow
 
 
 def with_memories(tx: Transaction, launches: list[Launch]) -> list[Launch]:
-    """The launches, each with the last result and the last failure of its schedule."""
+    """The launches, each with the last result and failure of its schedule, and with what it was told."""
+    answers = _answers(tx, [launch.ref for launch in launches if launch.rounds])
+    if answers:
+        launches = [launch._replace(answer=answers.get(launch.ref)) for launch in launches]
     refs = {ref for launch in launches for ref in (launch.result_of, launch.failure_of) if ref is not None}
     if not refs:
         return launches
@@ -72,3 +83,14 @@ def with_memories(tx: Transaction, launches: list[Launch]) -> list[Launch]:
         )
         for launch in launches
     ]
+
+
+def _answers(tx: Transaction, refs: list[int]) -> dict[int, Answer]:
+    """What these runs were told last."""
+    told = [question for question in tx.questions_of(refs) if question.verdict is not None] if refs else []
+    return {
+        question.run_ref: Answer(
+            Verdict(question.verdict or ""), question.feedback, question.decided_by or "", question.reference
+        )
+        for question in told
+    }

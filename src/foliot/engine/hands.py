@@ -9,7 +9,7 @@ from itertools import islice
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Order, Reason, Status
-from foliot.domain.settlement import Outcome
+from foliot.domain.settlement import BY_ORDER, Outcome
 from foliot.engine.settler import Report
 from foliot.ports import Clock, Control, Gate, Launch
 
@@ -22,10 +22,6 @@ _RESULTS_AT_ONCE = 16_000_000
 """Characters of results that one transaction records, beyond the first."""
 _FEW_DEADLINES = 100
 
-BY_ORDER = {
-    Order.CANCEL_BY_USER: Outcome(Status.CANCELLED, Reason.CANCELLED_BY_USER),
-    Order.CANCEL_BY_POLICY: Outcome(Status.CANCELLED, Reason.CANCELLED_BY_POLICY),
-}
 _STOPPED_ITSELF = Outcome(Status.ERROR, Reason.ABORTED, error="it cancelled itself")
 _TIMED_OUT = Outcome(Status.ERROR, Reason.TIMEOUT, error="it ran longer than its timeout")
 
@@ -80,8 +76,8 @@ class Hands:
             log.exception("the gate failed on %s", running.launch.target)
             outcome = Outcome(Status.ERROR, Reason.INTERNAL, error=f"{type(error).__name__}: {error}")
         order = running.control.order
-        if order is not None and outcome.status is Status.ERROR:
-            # It was asked to stop, and fell over in doing so.
+        if order is not None and outcome.status in (Status.ERROR, Status.WAITING):
+            # It was asked to stop, and fell over in doing so, or would wait for somebody instead.
             outcome = BY_ORDER[order]._replace(error=outcome.error)
         self._report(running, outcome)
 

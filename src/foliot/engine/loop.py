@@ -16,6 +16,7 @@ from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
 from foliot.engine.hands import Hands
 from foliot.engine.pruner import prune
+from foliot.engine.repertoire import Repertoire
 from foliot.engine.rescuer import hand_back
 from foliot.engine.settings import EngineSettings
 from foliot.engine.settler import StaleReports
@@ -75,10 +76,7 @@ class Engine:
         self._shift = Shift(clock, self.settings, self._known, Permits(pricing or Pricing()))
         self._poked = asyncio.Event()
         self._hands = Hands(gate, clock, self._now, self._poked.set)
-        self._targets: dict[str, int] = {}
-        """Their numbers by name; first the one that has not started anything for the longest time."""
-        self._counts_threads = False
-        """Whether some target here has room for a limited number of runs."""
+        self._repertoire = Repertoire(gate)
         self._batch = self.settings.smallest_batch
         self._has_more = False
         self._recall_wanted = False
@@ -159,7 +157,7 @@ class Engine:
         self._hands.time_out()
         if self._is_time():
             await self._turn()
-            if self.settings.inline or self._counts_threads:
+            if self.settings.inline or self._repertoire.counts_threads:
                 # The runs just begun take their first step before the next turn, and their threads. Where it waits for
                 # the database, and nobody counts threads, they do so meanwhile.
                 await asyncio.sleep(0)
@@ -217,8 +215,6 @@ class Engine:
         compare = careful or self._recall_wanted or self._heartbeat_due()
         self._recall_wanted = False
         reports = [] if self._holds_back(careful) else self._hands.take_reports(self.settings.largest_batch)
-        rooms = {name: self.gate.room(name) for name in self._targets} if starts else {}
-        self._counts_threads = any(room is not None for room in rooms.values())
         # What is settled in this turn makes room for what it starts.
         free = max(0, self.settings.max_running - in_hand + len(reports))
         return Situation(
@@ -228,11 +224,12 @@ class Engine:
             reports=reports,
             held=self._hands.tokens() if compare else None,
             in_hand=in_hand,
-            rooms={self._targets[name]: _least(free, room) for name, room in rooms.items()},
+            rooms=self._repertoire.rooms(free) if starts else {},
             batch=self._batch,
             careful=careful,
             progress=self._hands.progress() if compare else [],
             starts=starts,
+            holds=self._repertoire.holds,
         )
 
     def _holds_back(self, careful: bool) -> bool:
@@ -247,13 +244,13 @@ class Engine:
 
     async def _learn_targets(self) -> bool:
         """The numbers of the targets that can be executed here; new ones may have been registered."""
-        names = self.gate.targets()
-        if len(names) != len(self._targets):
-            try:
-                self._targets = await self._write(lambda tx: tx.target_refs(names))
-            except Unavailable as error:
-                await self._survive(error)
-                return False
+        if self._repertoire.is_current():
+            return True
+        try:
+            self._repertoire.learned(*await self._write(self._repertoire.learn))
+        except Unavailable as error:
+            await self._survive(error)
+            return False
         return True
 
     def _conclude(self, turn: Turn, situation: Situation, began: float) -> None:
@@ -272,8 +269,10 @@ class Engine:
             if turn.next_at is not None and turn.next_at <= turn.now and not turn.launches and not situation.reports:
                 # Somebody else has it in hand: do not ask again and again.
                 self._next_at = turn.now + _OTHERS_HAVE_IT
+        if self._repertoire.note_known(turn.targets):
+            self._next_at = 0
         self._adapt_batch(steady - began)
-        self._be_fair({launch.target for launch in turn.launches})
+        self._repertoire.be_fair({launch.target for launch in turn.launches})
         self._hands.recorded(situation.reports)
         counters = self.counters
         counters.turns += 1
@@ -301,11 +300,6 @@ class Engine:
             self._batch = min(self._batch * 2, self.settings.largest_batch)
         elif not self._has_more or seconds > 0.1:
             self._batch = max(self._batch // 2, self.settings.smallest_batch)
-
-    def _be_fair(self, served: set[str]) -> None:
-        """Who has just started something comes last in the next turn, lest a storm of one target takes all the room."""
-        if served and len(self._targets) > 1:
-            self._targets = dict(sorted(self._targets.items(), key=lambda target: target[0] in served))
 
     def _be_fenced(self) -> None:
         """Others have taken over: everything in hand is theirs."""
@@ -407,7 +401,3 @@ class Engine:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="foliot-write")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.database.write, act)
-
-
-def _least(free: int, room: int | None) -> int:
-    return free if room is None else max(0, min(free, room))

@@ -7,8 +7,7 @@ from foliot.books.configurations import Configurations
 from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.domain.runs import Order, Reason, Status
-from foliot.domain.settlement import Outcome, is_given_up
-from foliot.engine.hands import BY_ORDER
+from foliot.domain.settlement import BY_ORDER, Outcome, is_given_up
 from foliot.ports import Leased, RunRow, Transaction
 
 _AT_ONCE = 500

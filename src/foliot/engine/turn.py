@@ -1,5 +1,6 @@
 """One turn, in one transaction: settle what ended, rescue, take up what waits, sweep what is due, feed backfills."""
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from foliot.books.configurations import Configurations
@@ -9,11 +10,12 @@ from foliot.domain.instants import MICROSECONDS
 from foliot.domain.skew import Skew
 from foliot.engine.backfiller import feed
 from foliot.engine.dispatcher import take_up, with_memories
-from foliot.engine.rescuer import NOBODY, Recall, hand_back, recall, rescue
+from foliot.engine.expirer import expire
+from foliot.engine.rescuer import NOBODY, Recall, Rescue, hand_back, recall, rescue
 from foliot.engine.settings import EngineSettings
 from foliot.engine.settler import Report, settle_all, settle_with_care
 from foliot.engine.sweeper import NEWEST_SHARE, sweep
-from foliot.ports import Clock, Earliest, Launch, Transaction
+from foliot.ports import Clock, Earliest, Launch, News, Transaction
 
 _OVERDUE = 1 * MICROSECONDS
 """Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""
@@ -43,6 +45,8 @@ class Situation(NamedTuple):
     progress: list[tuple[str, int, int]]
     starts: bool
     """Whether anything new may start."""
+    holds: Container[int]
+    """Targets that want a person to be asked when nobody knows whether they were executed."""
 
 
 class Turn(NamedTuple):
@@ -59,6 +63,8 @@ class Turn(NamedTuple):
     next_at: int | None
     skew: Skew
     """How far the database's clock is ahead of this machine's."""
+    targets: int
+    """How many targets the database knows."""
 
 
 class Shift:
@@ -77,7 +83,7 @@ class Shift:
         self.permits.begin(news.grants)
         skew = Skew.measured(tx.now, situation.asked_at, self.clock.now())
         settings = self.settings
-        entries = Entries(tx, Crew(situation.worker, situation.rooms), self.permits)
+        entries = Entries(tx, Crew(situation.worker, situation.rooms, situation.holds), self.permits)
         recalled = None
         leased_until = situation.leased_until
         if situation.held is not None:
@@ -93,9 +99,7 @@ class Shift:
             refused = settle_with_care(tx, entries, self.known, situation.reports).refused
         elif situation.reports:
             settle_all(tx, entries, self.known, situation.reports)
-        rescued = NOBODY
-        if situation.starts and news.expires_at is not None and news.expires_at < tx.now:
-            rescued = rescue(tx, entries, self.known, situation.worker)
+        rescued = self._rescue(tx, entries, situation, news)
         earliest = tx.earliest(list(situation.rooms))
         has_more = self._start_due(tx, entries, situation, earliest) or rescued.has_more
         launches = with_memories(tx, entries.launches)
@@ -104,7 +108,8 @@ class Shift:
         if entries.recalls:
             tx.notify("recall")
         earliest = [] if has_more else tx.earliest(list(situation.rooms))
-        next_at = None if has_more else self._next(situation, earliest, news.expires_at, tx.now)
+        moments = [news.expires_at, news.decide_at, entries.decide_at]
+        next_at = None if has_more else self._next(situation, earliest, moments, tx.now)
         return Turn(
             tx.now,
             launches,
@@ -116,7 +121,20 @@ class Shift:
             leased_until,
             next_at,
             skew,
+            news.targets,
         )
+
+    def _rescue(self, tx: Transaction, entries: Entries, situation: Situation, news: News) -> Rescue:
+        """Take the runs of those who are gone, and let go those that nobody has answered in time."""
+        rescued = NOBODY
+        if not situation.starts:
+            return rescued
+        if news.expires_at is not None and news.expires_at < tx.now:
+            rescued = rescue(tx, entries, self.known, situation.worker)
+        if news.decide_at is not None and news.decide_at <= tx.now:
+            has_more = expire(tx, entries, self.known)
+            return rescued._replace(has_more=rescued.has_more or has_more)
+        return rescued
 
     def _start_due(self, tx: Transaction, entries: Entries, situation: Situation, earliest: list[Earliest]) -> bool:
         """Take up, sweep and feed for each target; whether there is more to do at once."""
@@ -154,9 +172,8 @@ class Shift:
             raise Fenced
         return wanted
 
-    def _next(self, situation: Situation, earliest: list[Earliest], expires_at: int | None, now: int) -> int | None:
-        """When to look again: at the first thing that will be due, or that another worker's lease leaves behind."""
-        moments = [expires_at]
+    def _next(self, situation: Situation, earliest: list[Earliest], moments: list[int | None], now: int) -> int | None:
+        """When to look again: at the first of these moments, or of the things that will be due."""
         for first in earliest:
             if situation.rooms[first.target]:
                 moments += [first.wake_at, first.ready_at, first.backfill_at]

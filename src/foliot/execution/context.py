@@ -2,12 +2,14 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from foliot.domain.credits import Usage, usage_of
 from foliot.domain.instants import moment_of
+from foliot.domain.policies import Span
+from foliot.domain.questions import Answer, Verdict, question_of
 from foliot.domain.runs import Kind
 from foliot.domain.schedule import json_text
 from foliot.domain.slots import SlotKey, run_id, trace_id
@@ -20,6 +22,18 @@ class Cancelled(Exception):
 
 class LimitExceeded(Exception):
     """The run has used more than one run may: raised by `ctx.report_usage`, to be let through."""
+
+
+class Asked(Exception):
+    """The run waits for a person now: raised by `ctx.ask`, to be let through."""
+
+
+class Decision(NamedTuple):
+    """What a person has decided about a run that had asked."""
+
+    verdict: Verdict
+    feedback: Any
+    by: str
 
 
 class Context:
@@ -79,6 +93,19 @@ class Context:
         return self._launch.last_failure
 
     @property
+    def decision(self) -> Decision | None:
+        """What was decided about what the run has asked last; None while it has asked nothing."""
+        answer = self._launch.answer
+        if answer is None:
+            return None
+        return Decision(answer.verdict, None if answer.feedback is None else json.loads(answer.feedback), answer.by)
+
+    @property
+    def answer(self) -> Answer | None:
+        """The same as it is kept, with what an executor has left beside its question."""
+        return self._launch.answer
+
+    @property
     def cancelled(self) -> bool:
         """Whether the run was asked to stop, or is no longer this worker's."""
         return self._control.order is not None or self._control.fenced
@@ -95,6 +122,22 @@ class Context:
         if progress is not None:
             self._control.progress = json_text("progress", progress)
 
+    def ask(
+        self,
+        kind: str,
+        data: Any = None,
+        *,
+        who: Iterable[str] = (),
+        expires_in: Span | None = None,
+        at_expiry: str = "reject",
+    ) -> NoReturn:
+        """Stop here and wait for a person, for 7 days unless told otherwise; no worker is held meanwhile.
+
+        When it is approved or is to be revised, the code runs once more from its beginning, with `ctx.decision`.
+        """
+        self._control.question = question_of(kind, data, who=who, expires_in=expires_in, at_expiry=at_expiry)
+        raise Asked(f"{self.run_id} waits for a decision")
+
     def report_usage(
         self,
         unit: str,
@@ -108,7 +151,10 @@ class Context:
 
         LimitExceeded when that is more than one run of the schedule may take: the run is over.
         """
-        self.note_usage(usage_of(unit, source=source, model=model, tokens=tokens, cost=cost))
+        rounds = self._launch.rounds
+        # Code that was sent back does its work again, and what it used the second time is owed as well.
+        name = unit if rounds == 0 else f"{unit}@{rounds}"
+        self.note_usage(usage_of(name, source=source, model=model, tokens=tokens, cost=cost))
         if self._control.exceeded is not None:
             raise LimitExceeded(f"{self.run_id} has used {self._control.exceeded}")
 

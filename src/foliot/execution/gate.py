@@ -49,9 +49,9 @@ class LocalGate:
             control.meter = self._till.meter(launch.limits)
         try:
             outcome = await self._route(launch, control)
-            if control.exceeded is None:
-                return outcome
-            return Outcome(Status.ERROR, Reason.RUN_LIMIT, error=f"it has used {control.exceeded}")
+            if control.exceeded is not None:
+                return Outcome(Status.ERROR, Reason.RUN_LIMIT, error=f"it has used {control.exceeded}")
+            return outcome if control.question is None else Outcome(Status.WAITING, question=control.question)
         finally:
             if control.usages:
                 await self._charge(launch, control.usages)
@@ -96,6 +96,8 @@ async def _heard(execution: Execution, context: Context) -> Outcome:
 def _outcome(final: Final) -> Outcome:
     if final is SUCCEEDED:
         return _SUCCESS
+    if final.question is not None:
+        return Outcome(Status.WAITING, question=final.question)
     if final.error is None:
         return Outcome(Status.SUCCESS, result=final.result, error=final.words)
     return Outcome(Status.ERROR, Reason(final.error), error=final.words)

@@ -185,8 +185,8 @@ def delete_schedule(tx: Transaction, entries: Entries, found: Found) -> None:
     row, state, _ = found
     freed = 0
     for run in tx.open_runs(row.ref):
-        if run.status == Status.PENDING:
-            entries.end_run(run.ref, Status.CANCELLED, Reason.SCHEDULE_DELETED)
+        if run.status != Status.RUNNING:
+            entries.stop_run(run, Reason.SCHEDULE_DELETED)
             freed += run.occupies
             if run.kind == Kind.BACKFILL:
                 entries.end_of_backfill_run(run.backfill)

@@ -1,24 +1,30 @@
 """The verbs on runs."""
 
+from typing import Any
+
 from foliot.books.configurations import scheduled
 from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
 from foliot.domain.errors import Conflict, Invalid, NotFound
+from foliot.domain.grants import LOCAL
 from foliot.domain.instants import instant_of, moment_of
 from foliot.domain.policies import count_of
+from foliot.domain.questions import feedback_of, verdict_of
 from foliot.domain.runs import FINAL, OPEN, Hold, Kind, Order, Reason, Status
-from foliot.domain.schedule import State
+from foliot.domain.schedule import State, text_of, user_of
 from foliot.domain.settlement import Outcome
 from foliot.domain.slots import Slot, read_run_id
 from foliot.ports import RunFilter, RunRow, ScheduleRow, Transaction
+from foliot.services.deciding import Decision, decide
 from foliot.services.desk import Desk, find_row
 from foliot.services.schedules import Moment
-from foliot.services.views import Gap, Receipt, Run, receipt_view, run_view
+from foliot.services.views import Gap, Question, Receipt, Run, question_view, receipt_view, run_view
 
 _MOST_LISTED = 10_000
 Gaps = list[Gap]
 Receipts = list[Receipt]
+Questions = list[Question]
 
 
 class RunVerbs:
@@ -92,6 +98,27 @@ class RunVerbs:
             return [receipt_view(row) for row in tx.receipts_of(_find(tx, run_id)[1].ref)]
 
         return self._desk.read(act)
+
+    def questions(self, run_id: str) -> Questions:
+        """What the run has asked of people and what it was told, in the order in which it did."""
+
+        def act(tx: Transaction) -> list[Question]:
+            return [question_view(row) for row in tx.questions_of([_find(tx, run_id)[1].ref])]
+
+        return self._desk.read(act)
+
+    def decide(self, run_id: str, verdict: str, *, feedback: Any = None, by: str = LOCAL, id: str | None = None) -> Run:
+        """Answer a run that waits: approve, revise or reject. Told twice under one id, it is told once."""
+        decision = Decision(verdict_of(verdict), feedback_of(feedback), user_of(by), text_of("id", id))
+
+        def act(tx: Transaction, entries: Entries) -> None:
+            row, _ = _find(tx, run_id)
+            (state,) = tx.states([row.ref])
+            row, run = _find(tx, run_id)
+            decide(tx, entries, row, run, state, run_id, decision)
+
+        self._desk.write(act)
+        return self.get(run_id)
 
     def cancel(self, run_id: str) -> Run:
         """Ask it to stop; one that has not begun is over at once."""
@@ -176,7 +203,7 @@ def _attempt_again(tx: Transaction, entries: Entries, row: ScheduleRow, state: S
 
 def _end(tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state: State, reason: Reason) -> None:
     """End an open run by decision, and let start what it stood in the way of."""
-    entries.end_run(run.ref, Status.CANCELLED, reason)
+    entries.stop_run(run, reason)
     entries.write(tx)
     if run.status == Status.PENDING and run.hold in (Hold.OVERLAP, Hold.PAUSED, Hold.DUE):
         held = run.hold in (Hold.OVERLAP, Hold.PAUSED)

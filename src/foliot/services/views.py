@@ -13,11 +13,12 @@ from foliot.domain.budgets import Budget
 from foliot.domain.grants import REFUSALS_UNTIL_ATTENTION, grant_id
 from foliot.domain.instants import moment_of
 from foliot.domain.policies import Policies, read_policies
+from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import Standing, State
 from foliot.domain.slots import SlotKey, run_id, trace_id
 from foliot.domain.spec import Spec
-from foliot.ports import AccountRow, BackfillRow, GrantRow, PostingRow, ReceiptRow, RunRow, ScheduleRow
+from foliot.ports import AccountRow, BackfillRow, GrantRow, PostingRow, QuestionRow, ReceiptRow, RunRow, ScheduleRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,26 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What a run has asked, and what came of it."""
+
+    kind: str
+    data: Any
+    who: tuple[str, ...]
+    """Who may answer; empty: whoever can."""
+    asked_at: datetime
+    expires_at: datetime
+    at_expiry: AtExpiry
+    verdict: Verdict | None
+    feedback: Any
+    decided_by: str | None
+    decision: str | None
+    """The id of the decision."""
+    closed_at: datetime | None
+    """None while the run waits."""
+
+
+@dataclass(frozen=True, slots=True)
 class Backfill:
     """A backfill as it stands; a dry run has no number and lists its slots."""
 
@@ -250,6 +271,22 @@ def posting_view(row: PostingRow) -> Posting:
 def receipt_view(row: ReceiptRow) -> Receipt:
     named = (row.source, row.reference, row.unit, row.model, row.tokens, row.cost, row.credits)
     return Receipt(*named, moment_of(row.created_at))
+
+
+def question_view(row: QuestionRow) -> Question:
+    return Question(
+        kind=row.kind,
+        data=_parsed(row.data),
+        who=row.who,
+        asked_at=moment_of(row.asked_at),
+        expires_at=moment_of(row.expires_at),
+        at_expiry=AtExpiry(row.at_expiry),
+        verdict=None if row.verdict is None else Verdict(row.verdict),
+        feedback=_parsed(row.feedback),
+        decided_by=row.decided_by,
+        decision=row.decision,
+        closed_at=_moment(row.closed_at),
+    )
 
 
 def standing_of(row: ScheduleRow, state: State, now: int) -> Standing:

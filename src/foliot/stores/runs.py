@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from foliot.domain.backfill import Attempted
 from foliot.domain.generation import Gap
 from foliot.domain.runs import Order, Reason, Status
+from foliot.domain.settlement import Outcome
 from foliot.ports import Finish, Leased, RunFilter, RunRow
 from foliot.stores.dialect import InsertMany, Row, UpdateMany
 from foliot.stores.part import Part
@@ -45,6 +46,10 @@ _FINISH = UpdateMany(
     # A run that was taken from its worker is nobody's to finish until another has it.
     also=f"{_IS_RUNNING} AND runs.ready_for IS NULL",
 )
+_WAIT = UpdateMany(
+    "runs", "token", keys="ref", constants="status='waiting' hold=NULL ready_for=NULL ready_at=NULL worker=NULL"
+)
+_RESUME = UpdateMany("runs", "ready_for ready_at", keys="ref", constants="status='pending' rounds=runs.rounds+1")
 _LOSE = UpdateMany(
     "runs",
     "losses ready_for ready_at",
@@ -84,8 +89,27 @@ class Runs(Part):
 
     def finish(self, reports: Sequence[Finish]) -> bool:
         """Record outcomes, each under its token; False when a token was stale, and the transaction must be undone."""
-        rows = [(*report.outcome, report.ended_at, report.ref, report.token) for report in reports]
+        rows = [(*report.outcome[:4], report.ended_at, report.ref, report.token) for report in reports]
         return self.dialect.update(self.cursor, _FINISH, rows) == len(rows)
+
+    def conclude(self, ref: int, outcome: Outcome) -> None:
+        """Record the outcome of a run that no worker has."""
+        text = "UPDATE runs SET status = ?, reason = ?, result = ?, error = ?, ended_at = ? WHERE ref = ?"
+        reason = None if outcome.reason is None else str(outcome.reason)
+        self._do(text, str(outcome.status), reason, outcome.result, outcome.error, self.now, ref)
+
+    def wait(self, rows: Sequence[Row]) -> None:
+        """Runs that wait for a person: no worker has them."""
+        self.dialect.update(self.cursor, _WAIT, rows)
+
+    def resume(self, rows: Sequence[Row]) -> None:
+        """Runs that were answered: they go on as soon as a worker has room."""
+        self.dialect.update(self.cursor, _RESUME, rows)
+
+    def orders_of(self, refs: Iterable[int]) -> dict[int, Order]:
+        """What the workers of these runs were told, by run."""
+        text = f"SELECT ref, orders FROM runs WHERE {self.dialect.any_of('ref')} AND orders IS NOT NULL"
+        return {row[0]: Order(row[1]) for row in self._all(text, self.dialect.list_of(refs))}
 
     def standing(self, refs: Iterable[int]) -> dict[int, tuple[int, Status]]:
         """Token and status of these runs."""
@@ -184,6 +208,10 @@ class Runs(Part):
         text = f"SELECT ref, result, error FROM runs WHERE {self.dialect.any_of('ref')}"
         return {row[0]: (row[1], row[2]) for row in self._all(text, self.dialect.list_of(refs))}
 
+    def runs(self, refs: Iterable[int]) -> list[RunRow]:
+        text = f"SELECT {_RUN} FROM runs r WHERE {self.dialect.any_of('r.ref')} ORDER BY r.ref"
+        return [RunRow(*row) for row in self._all(text, self.dialect.list_of(refs))]
+
     def run_at(self, schedule_ref: int, nominal_at: int, kind: str, backfill: int, attempt: int) -> RunRow | None:
         text = (
             f"SELECT {_RUN} FROM runs r WHERE schedule_ref = ? AND nominal_at = ? AND kind = ? AND backfill = ?"
@@ -253,7 +281,8 @@ class Runs(Part):
         return int(rows[0][0]) if rows else None
 
     def remove(self, refs: Iterable[int]) -> int:
-        """Delete final runs."""
+        """Delete final runs, and what they have asked."""
+        self._do(f"DELETE FROM questions WHERE {self.dialect.any_of('run_ref')}", self.dialect.list_of(refs))
         return self._do(f"DELETE FROM runs WHERE {self.dialect.any_of('ref')}", self.dialect.list_of(refs))
 
     def remove_gaps(self, schedule_ref: int, before: int) -> int:

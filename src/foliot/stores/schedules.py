@@ -43,6 +43,11 @@ class Schedules(Part):
             found = {row.name: row.ref for row in self.cx.execute(query)}
         return found
 
+    def targets_of(self, provider: str) -> dict[str, int]:
+        """The numbers of all targets of a provider, given as `provider:`."""
+        rows = self._all("SELECT name, ref FROM targets WHERE substr(name, 1, ?) = ?", len(provider), provider)
+        return {str(name): int(ref) for name, ref in rows}
+
     def new_schedule_refs(self, count: int) -> Sequence[int]:
         """Keys for that many schedules to be inserted in this transaction."""
         return self.dialect.new_keys(self.cursor, "schedules", count)

@@ -24,6 +24,7 @@ from foliot.domain.backfill import Direction, Which
 from foliot.domain.budgets import Owner
 from foliot.domain.credits import Posting
 from foliot.domain.policies import Overlap
+from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
 
 metadata = MetaData(
@@ -229,6 +230,8 @@ runs = Table(
     Column("worker", Number),
     Column("token", Number, nullable=False, server_default=text("0")),
     Column("losses", Number, nullable=False, server_default=text("0")),
+    # How often it was answered.
+    Column("rounds", Number, nullable=False, server_default=text("0")),
     Column("ready_for", Number),
     Column("ready_at", Number),
     Column("retry_of", Number),
@@ -255,6 +258,34 @@ _RUNNING = text("status = 'running'")
 Index("runs_ready", runs.c.ready_for, runs.c.ready_at, sqlite_where=_READY, postgresql_where=_READY)
 Index("runs_open", runs.c.schedule_ref, sqlite_where=_OPEN, postgresql_where=_OPEN)
 Index("runs_leased", runs.c.worker, sqlite_where=_RUNNING, postgresql_where=_RUNNING)
+
+questions = Table(
+    "questions",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("run_ref", Number, nullable=False),
+    Column("schedule_ref", Number, nullable=False),
+    Column("round", Number, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("data", Text),
+    Column("who", Text, nullable=False),
+    Column("reference", Text),
+    Column("asked_at", Number, nullable=False),
+    Column("expires_at", Number, nullable=False),
+    Column("at_expiry", Text, nullable=False),
+    Column("decision", Text),
+    Column("verdict", Text),
+    Column("feedback", Text),
+    Column("decided_by", Text),
+    # None while the run waits.
+    Column("closed_at", Number),
+    UniqueConstraint("run_ref", "round", name="questions_once"),
+    one_of("at_expiry", AtExpiry),
+    CheckConstraint("verdict IS NULL OR " + str(one_of("verdict", Verdict).sqltext), name="verdict"),
+    sqlite_strict=True,
+)
+_UNANSWERED = text("closed_at IS NULL")
+Index("questions_open", questions.c.expires_at, sqlite_where=_UNANSWERED, postgresql_where=_UNANSWERED)
 
 gaps = Table(
     "gaps",

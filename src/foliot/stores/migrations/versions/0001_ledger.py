@@ -116,6 +116,45 @@ def upgrade() -> None:
         batch_op.create_index("spendings_run", ["run_ref"], unique=False)
 
     op.create_table(
+        "questions",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("schedule_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("round", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("data", sa.Text(), nullable=True),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("reference", sa.Text(), nullable=True),
+        sa.Column("asked_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("expires_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("at_expiry", sa.Text(), nullable=False),
+        sa.Column("decision", sa.Text(), nullable=True),
+        sa.Column("verdict", sa.Text(), nullable=True),
+        sa.Column("feedback", sa.Text(), nullable=True),
+        sa.Column("decided_by", sa.Text(), nullable=True),
+        sa.Column("closed_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.CheckConstraint(
+            "at_expiry = 'approve' OR at_expiry = 'fail' OR at_expiry = 'reject'",
+            name=op.f("questions_at_expiry_check"),
+        ),
+        sa.CheckConstraint(
+            "verdict IS NULL OR verdict = 'approve' OR verdict = 'reject' OR verdict = 'revise'",
+            name=op.f("questions_verdict_check"),
+        ),
+        sa.PrimaryKeyConstraint("ref", name=op.f("questions_pkey")),
+        sa.UniqueConstraint("run_ref", "round", name="questions_once"),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("questions", schema=None) as batch_op:
+        batch_op.create_index(
+            "questions_open",
+            ["expires_at"],
+            unique=False,
+            sqlite_where=sa.text("closed_at IS NULL"),
+            postgresql_where=sa.text("closed_at IS NULL"),
+        )
+
+    op.create_table(
         "grants",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -318,6 +357,9 @@ def upgrade() -> None:
         ),
         sa.Column(
             "losses", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column(
+            "rounds", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
         ),
         sa.Column("ready_for", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("ready_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
