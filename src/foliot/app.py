@@ -21,10 +21,12 @@ from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from foliot.execution.executing import Executor
+from foliot.execution.requests import Executed, wanted_of
 from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.services.accounts import AccountVerbs
 from foliot.services.configuration import stored_of
 from foliot.services.grants import GrantVerbs
+from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
 from foliot.settings import database_url, pricing_of, trace_url
@@ -174,6 +176,30 @@ class Foliot:
         """Charge for a call of a run, also long after its end: `now`, or `before` when it was, or `deferred`."""
         usage = usage_of(unit, source=source, model=model, tokens=tokens, cost=cost)
         return str(self.parts.till.report(run_id, usage))
+
+    async def execute(
+        self,
+        target: str,
+        input: Any = None,
+        *,
+        key: str,
+        grant: str | None = None,
+        run_id: str | None = None,
+        attempt: int = 1,
+        caller: str = "local",
+    ) -> Executed:
+        """Execute a target once under that key, and say what it came to; told again, it is answered from memory.
+
+        InProgress, a Conflict that says when to ask again, while somebody else is at it.
+        """
+        permit = self.grants.local().id if grant is None else grant
+        options: dict[str, Any] = {"key": key, "run_id": run_id, "attempt": attempt, "caller": caller}
+        full = target if ":" in target else f"{PROVIDER}:{target}"
+        return await self.parts.requests.execute(wanted_of(full, input, grant=permit, **options))
+
+    @property
+    def requests(self) -> RequestVerbs:
+        return self.parts.request_verbs
 
     def trace_url(self, run_id: str) -> str | None:
         """Where the run's trace can be looked at, when FOLIOT_TRACE_URL says how; None when it does not."""

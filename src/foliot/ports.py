@@ -186,6 +186,29 @@ class GrantRow(NamedTuple):
     created_at: int
 
 
+class RequestRow(NamedTuple):
+    """A row of the requests from outside."""
+
+    ref: int
+    key: str
+    hash: str
+    target: str
+    caller: str
+    grant_ref: int
+    run: str
+    attempt: int
+    run_ref: int | None
+    """The run's own row, where it has one."""
+    stage: str
+    owner: str
+    token: int
+    lease_until: int
+    outcome: str | None
+    """As JSON, once it is done."""
+    created_at: int
+    ended_at: int | None
+
+
 class ScheduleRow(NamedTuple):
     """The cold half of a schedule."""
 
@@ -350,6 +373,17 @@ class Transaction(Protocol):
     def close_question(self, question: QuestionRow) -> None: ...
     def close_questions_of(self, run_refs: Iterable[int]) -> None: ...
 
+    def request(self, key: str) -> RequestRow | None: ...
+    def request_of_run(self, run: str) -> RequestRow | None: ...
+    def list_requests(self, stage: str | None, limit: int) -> list[RequestRow]: ...
+    def insert_request(self, request: RequestRow) -> int | None: ...
+    def take_request(self, ref: int, token: int, owner: str, lease_until: int) -> None: ...
+    def renew_request(self, ref: int, token: int, lease_until: int) -> bool: ...
+    def hold_request(self, ref: int) -> None: ...
+    def release_request(self, ref: int, token: int) -> None: ...
+    def finish_request(self, ref: int, token: int, outcome: str) -> bool: ...
+    def remove_requests(self, before: int) -> int: ...
+
     def insert_backfill(self, **values: Any) -> int: ...
     def backfills(self, refs: Iterable[int]) -> list[BackfillRow]: ...
     def due_backfills(self, target: int, until: int, limit: int) -> list[BackfillRow]: ...
@@ -374,6 +408,13 @@ class Database(Protocol):
     def claim_alone(self) -> None: ...
 
     def close(self) -> None: ...
+
+
+class Outside(NamedTuple):
+    """The names of an execution that somebody outside has asked for."""
+
+    run_id: str
+    key: str
 
 
 class Launch(NamedTuple):
@@ -410,6 +451,8 @@ class Launch(NamedTuple):
     """How often it was answered,"""
     answer: Answer | None = None
     """and what it was told last."""
+    outside: Outside | None = None
+    """Its names, when it is no run of a schedule."""
 
 
 class Control:

@@ -13,11 +13,14 @@ from foliot.engine.settings import EngineSettings
 from foliot.execution.executing import Executor
 from foliot.execution.gate import LocalGate
 from foliot.execution.permission import Permission
+from foliot.execution.records import Records
+from foliot.execution.requests import Requests
 from foliot.execution.till import Till
 from foliot.ports import Clock
 from foliot.services.accounts import AccountVerbs
 from foliot.services.desk import Desk
 from foliot.services.grants import GrantVerbs
+from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
 from foliot.stores.database import Database, PostgresqlDatabase, open_database
@@ -38,21 +41,19 @@ class Parts:
     ) -> None:
         self.clock: Clock = clock or SystemClock()
         self.pricing = pricing or Pricing()
-        self.executors = executors
         self.is_virtual = clock is not None
         self.database: Database = open_database(url, self.clock, is_virtual=self.is_virtual)
-        self.till = Till(self.database, self.pricing, inline=self._waits_inline)
+        records = Records(self.database, inline=self.is_virtual or self.database.is_local)
+        self.till = Till(records, self.pricing)
+        self.gate = LocalGate(executors, Permission(records, self.clock), self.till)
+        self.requests = Requests(records, self.gate, self.pricing, _title("gate"))
         self.engines: list[Engine] = []
         desk = Desk(self.database, self._wake, self.pricing)
         self.schedules = ScheduleVerbs(desk)
         self.accounts = AccountVerbs(desk)
         self.runs = RunVerbs(desk)
         self.grants = GrantVerbs(desk)
-
-    @property
-    def _waits_inline(self) -> bool:
-        """Whether the database is waited for on the loop: a local one answers at once."""
-        return self.is_virtual or self.database.is_local
+        self.request_verbs = RequestVerbs(desk)
 
     def _wake(self, recalls: bool) -> None:
         for engine in self.engines:
@@ -64,10 +65,7 @@ class Parts:
         settings = settings or EngineSettings()
         if not self.is_virtual and not self.database.is_local:
             settings = replace(settings, inline=False)
-        title = f"{name} {socket.gethostname()}:{os.getpid()}/{next(_numbers)}"
-        permission = Permission(self.database, self.clock, inline=self._waits_inline)
-        gate = LocalGate(self.executors, permission, self.till)
-        engine = Engine(self.database, gate, self.clock, title, settings, self.pricing)
+        engine = Engine(self.database, self.gate, self.clock, _title(name), settings, self.pricing)
         self.engines.append(engine)
         return engine
 
@@ -79,3 +77,8 @@ class Parts:
 
     def close(self) -> None:
         self.database.close()
+
+
+def _title(name: str) -> str:
+    """A name that no other in any process has."""
+    return f"{name} {socket.gethostname()}:{os.getpid()}/{next(_numbers)}"

@@ -33,7 +33,7 @@ READS = {
     *("endings", "run_at", "runs_at", "attempted", "gap_at", "gaps_of", "list_runs", "prunable", "newest_runs_from"),
     *("expired", "news", "grants", "configurations", "schedule", "schedules", "list_schedules", "new_schedule_refs"),
     *("backfills", "due_backfills", "list_backfills", "notify", "new_grant_refs", "list_grants", "running_under"),
-    *("runs", "orders_of", "questions_of", "unanswered", "targets_of"),
+    *("runs", "orders_of", "questions_of", "unanswered", "targets_of", "request", "request_of_run", "list_requests"),
     *("hold_grant", "recent_costs", "account", "account_of", "postings", "receipt", "receipts_of"),
 }
 """Calls that leave everything as it is."""
@@ -85,6 +85,8 @@ COMMITS: dict[str, Callable[[Did], bool]] = {
     "take up": _takes_up,
     "ask": lambda did: _in_order(did, "finish", "ask"),
     "expire": lambda did: _in_order(did, "unanswered", "close_question"),
+    "request": lambda did: "insert_request" in did or "take_request" in did,
+    "answer a request": lambda did: "finish_request" in did,
     "charge": lambda did: "save_receipt" in did and "verb" not in did[0],
     "rescue": lambda did: _in_order(did, "expired", "lose"),
     "hand back": lambda did: _in_order(did, "renew", "lose") and _only_before(did, "lose", "expired"),
@@ -104,7 +106,7 @@ PLACES = {
         *("let go", "charge"),
     ),
     "in trouble": ("rescue", "hand back", "settle with care", "edit", "leave", "remove"),
-    "handled": (*VERBS, "ask", "expire", "feed", "end of a fill", "end of a pause"),
+    "handled": (*VERBS, "ask", "expire", "request", "answer a request", "feed", "end of a fill", "end of a pause"),
 }
 """The boundaries, by what the process is about: every commit, and every dispatch of a run's code."""
 MOMENTS = {"run": (AMID,)}

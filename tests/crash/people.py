@@ -1,5 +1,6 @@
 """People, who trigger, pause, skip, cancel and fill in while processes die; and what they were told is written down."""
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from foliot import Foliot
 from foliot.domain.credits import usage_of
 from foliot.domain.errors import Refusal
 from foliot.domain.instants import MICROSECONDS
+from foliot.execution.requests import Executed
 from foliot.services.views import Run
 from tests.crash.doom import VERBS, as_verb
 from tests.crash.evidence import Key, Pen
@@ -26,6 +28,7 @@ class People:
     def __init__(self, app: Foliot, plan: tuple[Planned, ...], pen: Pen) -> None:
         # Taken once: a process that is about to end has closed its database, and must not open it again for them.
         self._schedules, self._runs = app.parts.schedules, app.parts.runs
+        self._requests = app.parts.request_verbs
         self._grants, self._accounts, self._till = app.parts.grants, app.parts.accounts, app.parts.till
         self._pen = pen
         self._triggered = [planned.name for planned in plan if planned.is_triggered]
@@ -34,6 +37,7 @@ class People:
         self._asking = [planned.name for planned in plan if planned.is_answered]
         self._filled = [planned.name for planned in plan if planned.is_filled]
         self._numbers = count(1)
+        self._app = app
 
     def act(self, only: str | None) -> None:
         """Until the process ends; `only` one verb and what it needs, again and again."""
@@ -46,6 +50,7 @@ class People:
             "terminate": self._terminate,
             "retry": self._terminate,
             "decide": self._decide,
+            "errand": self._run_errand,
             "fill": self._fill,
             "create": self._create_and_delete,
             "replace": self._create_and_delete,
@@ -119,6 +124,22 @@ class People:
                 with as_verb("decide"):
                     self._runs.decide(run.id, "approve", by="ann")
                 self._pen.note("decided", [_key(run)])
+
+    def _run_errand(self) -> None:
+        """A request from outside, made twice; and once more those of the dead."""
+        unfinished = [
+            request.key for request in self._requests.list("in_progress") if str(os.getpid()) not in request.key
+        ]
+        for key in [*unfinished, f"errand {os.getpid()} {next(self._numbers)}"]:
+            first = self._execute(key)
+            assert first.ok
+            assert self._execute(key) == first
+            assert self._requests.get(key).stage == "done"
+
+    def _execute(self, key: str) -> Executed:
+        loop = self._app.parts.engines[0]._loop
+        assert loop is not None
+        return asyncio.run_coroutine_threadsafe(self._app.execute("errand", key=key), loop).result(30)
 
     def _fill(self) -> None:
         now = _rounded(datetime.now(UTC))

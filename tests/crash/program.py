@@ -92,6 +92,10 @@ def the_app(job: Job, pen: Pen) -> Foliot:
         pen.end(execution, outcome)
         _fail_if(outcome)
 
+    @app.graph("errand")
+    async def errand() -> None:
+        """Somebody outside asks for it."""
+
     if job.declares:
         for planned in PLANS[job.plan]:
             _schedule(app, planned, job.end, work_in_thread if planned.in_thread else work)

@@ -19,9 +19,11 @@ from foliot.domain.backfill import Direction, Which
 from foliot.engine.loop import Counters
 from foliot.engine.settings import EngineSettings
 from foliot.execution import context
+from foliot.execution.requests import Executed
 from foliot.services import configuration, views
 from foliot.services.accounts import AccountVerbs
 from foliot.services.grants import GrantVerbs
+from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import Explanation, ScheduleVerbs
 from foliot.stores.tables import metadata
@@ -48,6 +50,9 @@ PUBLIC: dict[str, Any] = {
     "Context": context.Context,
     "Refusal": errors.Refusal,
     **{kind.__name__: kind for kind in errors.Refusal.__subclasses__()},
+    "RequestVerbs": RequestVerbs,
+    "ExecutionRequest": views.ExecutionRequest,
+    "Executed": Executed,
     "Asked": context.Asked,
     "Decision": context.Decision,
     "Question": views.Question,

@@ -15,6 +15,7 @@ from foliot.engine.turn import Situation, Turn
 from foliot.execution.context import Cancelled
 from foliot.execution.gate import LocalGate
 from foliot.execution.permission import Permission
+from foliot.execution.records import Records
 from foliot.execution.till import Till
 from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.ports import Control, Launch, Transaction
@@ -103,9 +104,8 @@ class Worker(Process):
         self.turned_away: set[str] = set()
         """Runs that came to the gate in vain, and may come to the threads much later than they were leased."""
         database = ShakyDatabase(world, self)
-        local = LocalGate(
-            {PROVIDER: executor}, Permission(database, self, inline=True), Till(database, Pricing(), inline=True)
-        )
+        records = Records(database, inline=True)
+        local = LocalGate({PROVIDER: executor}, Permission(records, self), Till(records, Pricing()))
         gate = ShakyGate(local, lambda launch: world.is_gate_away(name, launch), self._turn_away)
         self.engine = Engine(database, gate, self, name, settings)
         _watch_turns(self.engine, lambda at: world.looked(name, at))

@@ -10,7 +10,7 @@ from foliot.domain.admission import Applicant
 from foliot.domain.budgets import Owner
 from foliot.domain.generation import Gap
 from foliot.domain.questions import Question
-from foliot.domain.runs import Hold, Kind, Reason, Status
+from foliot.domain.runs import Hold, Kind, OnUnknown, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
 from foliot.ports import Launch, Row, RunRow, Transaction
@@ -38,9 +38,9 @@ class Crew:
     def take(self) -> None:
         self._taken += 1
 
-    def holds(self, target: int) -> bool:
-        """Whether the target wants a person to be asked when nobody knows whether it was executed."""
-        return target in self._holds
+    def on_unknown(self, target: int) -> OnUnknown:
+        """What the target wants done when nobody knows whether it was executed."""
+        return OnUnknown.HOLD if target in self._holds else OnUnknown.REDELIVER
 
 
 class Entries:

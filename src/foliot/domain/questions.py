@@ -1,5 +1,6 @@
 """Questions: what a run asks of a person, who may answer, until when, and what an answer does."""
 
+import json
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -78,6 +79,12 @@ def question_of(
     if written is not None and len(written) > _LONGEST_DATA:
         raise Invalid(f"a question takes at most {_LONGEST_DATA:,} characters of JSON, got {len(written):,}")
     return Question(kind, written, tuple(user_of(user) for user in who), span, AtExpiry(at_expiry))
+
+
+def question_shown(question: Question) -> dict[str, Any]:
+    """The question for whoever is to answer it."""
+    data = None if question.data is None else json.loads(question.data)
+    return {"kind": question.kind, "data": data, "who": list(question.who)}
 
 
 def verdict_of(text: str) -> Verdict:

@@ -1,5 +1,6 @@
 """Settlement: what the end of a run means for its row, its schedule, and what comes after it."""
 
+import json
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -78,6 +79,21 @@ def settle(run: Ended, outcome: Outcome, policies: Policies, now: int) -> Settle
     if retry is not None and run.order is None and retry.allows(run.attempt, outcome.reason):
         return Settlement(now + retry.wait_after(run.attempt, run.key), Memory.NOTHING, pauses=False, gives_back=False)
     return Settlement(None, Memory.FAILURE, pauses=policies.pause_on_failure, gives_back=False)
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """The outcome as it is kept, as JSON."""
+    return json.dumps(outcome, separators=(",", ":"))
+
+
+def read_outcome(text: str) -> Outcome:
+    """What `outcome_text` wrote."""
+    status, reason, result, error, question = json.loads(text)
+    asked = None
+    if question is not None:
+        kind, data, who, expires_in, at_expiry, reference = question
+        asked = Question(kind, data, tuple(who), expires_in, AtExpiry(at_expiry), reference)
+    return Outcome(Status(status), None if reason is None else Reason(reason), result, error, asked)
 
 
 def answered(verdict: Verdict) -> Outcome | None:

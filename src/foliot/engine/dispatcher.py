@@ -6,6 +6,7 @@ from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
+from foliot.domain.delivery import Delivery, delivery_of, stage_of_run
 from foliot.domain.questions import Answer, Question, Verdict, question_of
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
@@ -34,7 +35,7 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
     for run in runs:
         if run.hold == Hold.RETRY and run.kind == Kind.SLOT and state.is_paused(tx.now):
             tx.park(run.ref)
-        elif run.status == Status.RUNNING and entries.crew.holds(state.target):
+        elif _delivery(entries, state, run) is Delivery.ASK:
             entries.ask(run, run.token + 1, _unknown(run))
         elif run.hold == Hold.DUE or not entries.crew.room_for(state.target):
             continue
@@ -47,6 +48,12 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
             entries.start_run(schedule, state, run, occupies=bool(run.occupies))
     if judged:
         post_applicants(tx, entries, schedule, state, [applicant_of(run) for run in judged], judged)
+
+
+def _delivery(entries: Entries, state: State, run: RunRow) -> Delivery:
+    """Its row is the record of its execution."""
+    stage = stage_of_run(Status(run.status), has_worker=run.worker is not None)
+    return delivery_of(stage, entries.crew.on_unknown(state.target))
 
 
 def _unknown(run: RunRow) -> Question:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from itertools import islice
 
+from foliot.domain.delivery import InProgress
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Order, Reason, Status
@@ -83,14 +84,18 @@ class Hands:
 
     async def _through_gate(self, launch: Launch, control: Control) -> Outcome:
         """Launch it, and again when the gate was not there: the same run under the same key."""
-        for retry in range(LAUNCH_RETRIES + 1):
+        retries = 0
+        while True:
             try:
                 return await self.gate.execute(launch, control)
+            except InProgress as busy:
+                # An earlier delivery is still at it: what that one comes to is what this one comes to.
+                await asyncio.sleep(busy.retry_after)
             except Unavailable as error:
-                if retry == LAUNCH_RETRIES:
+                if retries == LAUNCH_RETRIES:
                     return Outcome(Status.ERROR, Reason.PROVIDER_UNAVAILABLE, error=str(error))
-                await asyncio.sleep(_FIRST_WAIT * 2**retry)
-        raise AssertionError("not reached")
+                await asyncio.sleep(_FIRST_WAIT * 2**retries)
+                retries += 1
 
     def _report(self, running: Running, outcome: Outcome) -> None:
         if running.is_reported or running.control.fenced:

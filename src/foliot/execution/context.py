@@ -47,7 +47,8 @@ class Context:
 
     @property
     def run_id(self) -> str:
-        return run_id(self._key, self._launch.attempt)
+        outside = self._launch.outside
+        return run_id(slot_of(self._launch), self._launch.attempt) if outside is None else outside.run_id
 
     @property
     def trace_id(self) -> str:
@@ -56,7 +57,7 @@ class Context:
 
     @property
     def schedule(self) -> str:
-        """The schedule's id."""
+        """The schedule's id; nothing for a request from outside that is about no run of one."""
         return self._launch.schedule_id
 
     @property
@@ -76,7 +77,8 @@ class Context:
     @property
     def idempotency_key(self) -> str:
         """The same for every attempt and every delivery of the slot."""
-        return str(self._key)
+        outside = self._launch.outside
+        return str(slot_of(self._launch)) if outside is None else outside.key
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -167,9 +169,10 @@ class Context:
         if control.meter is not None and control.exceeded is None:
             control.exceeded = control.meter.add(usage)
 
-    @property
-    def _key(self) -> SlotKey:
-        return slot_of(self._launch)
+
+def run_of(launch: Launch) -> str:
+    """What names the run over all its attempts."""
+    return str(slot_of(launch)) if launch.outside is None else launch.outside.run_id
 
 
 def slot_of(launch: Launch) -> SlotKey:

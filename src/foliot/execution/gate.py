@@ -7,10 +7,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from foliot.domain.credits import Usage
+from foliot.domain.errors import NotFound
 from foliot.domain.events import SUCCEEDED, Done, Final, UsageReport
 from foliot.domain.runs import OnUnknown, Reason, Status
 from foliot.domain.settlement import Outcome
-from foliot.execution.context import Context, slot_of
+from foliot.execution.context import Context, run_of
 from foliot.execution.executing import Execution, Executor, Request, failure_of
 from foliot.execution.permission import Permission
 from foliot.execution.till import Bill, Till
@@ -36,6 +37,15 @@ class LocalGate:
     def room(self, target: str) -> int | None:
         return self._executors[target.partition(":")[0]].room(target)
 
+    def find(self, target: str) -> OnUnknown:
+        """What the target wants done when nobody knows whether it was executed; NotFound when nobody here runs it."""
+        provider = target.partition(":")[0]
+        executor = self._executors.get(provider)
+        targets = () if executor is None else executor.targets()
+        if executor is None or (target not in targets and f"{provider}:*" not in targets):
+            raise NotFound(f"nobody here runs {target}: register it, or ask where it is registered")
+        return executor.on_unknown(target)
+
     def on_unknown(self, target: str) -> OnUnknown:
         return self._executors[target.partition(":")[0]].on_unknown(target)
 
@@ -58,8 +68,8 @@ class LocalGate:
 
     async def _charge(self, launch: Launch, usages: Sequence[Usage]) -> None:
         """Also when the run was cancelled, and not interrupted by it: what was used is owed."""
-        run = slot_of(launch)
-        bills = [Bill(launch.ref, str(run), launch.attempt, launch.grant.account, usage) for usage in usages]
+        run = run_of(launch)
+        bills = [Bill(launch.ref, run, launch.attempt, launch.grant.account, usage) for usage in usages]
         await asyncio.shield(self._till.take(bills))
 
     async def _route(self, launch: Launch, control: Control) -> Outcome:

@@ -1,15 +1,12 @@
 """The second look at a grant: right before a run's code begins."""
 
 import asyncio
-from collections.abc import Callable
-from typing import TypeVar
 
 from foliot.domain.grants import Grant, refusal_of
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Reason
-from foliot.ports import Clock, Database, Launch
-
-T = TypeVar("T")
+from foliot.execution.records import Records
+from foliot.ports import Clock, Launch
 
 _FRESH_FOR = 0.5
 """Seconds: so long the gate goes by what it knows. The worker has just looked, in the transaction of the start."""
@@ -18,10 +15,9 @@ _FRESH_FOR = 0.5
 class Permission:
     """Whether grants were changed since a run was permitted, asked at most every moment, for all runs at once."""
 
-    def __init__(self, database: Database, clock: Clock, *, inline: bool) -> None:
-        self._database = database
+    def __init__(self, records: Records, clock: Clock) -> None:
+        self._records = records
         self._clock = clock
-        self._inline = inline
         self._changes = -1
         self._looked_at = -_FRESH_FOR
         self._database_now = 0
@@ -45,14 +41,9 @@ class Permission:
 
     async def _look(self) -> None:
         asked_at = self._clock.steady()
-        self._changes, self._database_now = await self._ask(
-            lambda: self._database.read(lambda tx: (tx.news(0).grants, tx.now))
-        )
+        self._changes, self._database_now = await self._records.read(lambda tx: (tx.news(0).grants, tx.now))
         self._looked_at = asked_at
 
     async def _read(self, ref: int) -> Grant | None:
-        rows = await self._ask(lambda: self._database.read(lambda tx: tx.grants([ref])))
+        rows = await self._records.read(lambda tx: tx.grants([ref]))
         return rows[0].grant if rows else None
-
-    async def _ask(self, act: Callable[[], T]) -> T:
-        return act() if self._inline else await asyncio.to_thread(act)

@@ -1,22 +1,17 @@
 """The till: who can pay is let through, and what was used is charged, each unit once."""
 
-import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from foliot.domain.credits import Meter, Posting, Pricing, RunLimits, Usage, can_pay, charge_key
-from foliot.domain.errors import NotFound, Unavailable
+from foliot.domain.errors import NotFound
 from foliot.domain.slots import read_run_id
-from foliot.ports import Database, Launch, ReceiptRow, Transaction
+from foliot.execution.records import Records
+from foliot.ports import Launch, ReceiptRow, Transaction
 
 log = logging.getLogger("foliot.execution")
-
-T = TypeVar("T")
-
-_FIRST_WAIT = 0.1
-_LONGEST_WAIT = 5.0
 
 
 class Charged(StrEnum):
@@ -71,54 +66,50 @@ def charge(tx: Transaction, bill: Bill, pricing: Pricing) -> Charged:
 
 def report(tx: Transaction, run_id: str, usage: Usage, pricing: Pricing) -> Charged:
     """Charge for a call of a run that may be long over: how a cost that was not known is completed."""
+    asked = tx.request_of_run(run_id)
+    if asked is not None and asked.run_ref is None:
+        return charge(tx, Bill(-asked.ref, run_id, asked.attempt, _payer(tx, asked.grant_ref, run_id), usage), pricing)
     key, attempt = read_run_id(run_id)
     row = tx.schedule(key.schedule_id)
     run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
     if row is None or run is None:
         raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
-    (granted,) = tx.grants([row.grant_ref]) or (None,)
-    if granted is None:
-        raise NotFound(f"nobody is there to pay for {run_id!r}: its schedule has no grant")
-    return charge(tx, Bill(run.ref, str(key), attempt, granted.grant.account, usage), pricing)
+    return charge(tx, Bill(run.ref, str(key), attempt, _payer(tx, row.grant_ref, run_id), usage), pricing)
+
+
+def _payer(tx: Transaction, grant_ref: int, run_id: str) -> int:
+    rows = tx.grants([grant_ref])
+    if not rows:
+        raise NotFound(f"nobody is there to pay for {run_id!r}: its grant is not there")
+    return rows[0].grant.account
 
 
 class Till:
-    """Where runs pay. With `inline` it waits for the database on the loop, as the engine beside it does."""
+    """Where runs pay."""
 
-    def __init__(self, database: Database, pricing: Pricing, *, inline: bool) -> None:
-        self._database = database
+    def __init__(self, records: Records, pricing: Pricing) -> None:
+        self._records = records
         self._pricing = pricing
-        self._inline = inline
 
     async def has_enough(self, launch: Launch) -> bool:
         """Whether the run can be paid for, as far as can be told before it begins."""
         estimate = self._pricing.estimate(launch.input)
         if not estimate:
             return True
-        account = await self._ask(lambda: self._database.read(lambda tx: tx.account(launch.grant.account)))
+        account = await self._records.read(lambda tx: tx.account(launch.grant.account))
         return not account.is_limited or can_pay(account.balance, estimate)
 
     def meter(self, limits: RunLimits) -> Meter:
         return Meter(limits, self._pricing)
 
     async def take(self, bills: Sequence[Bill]) -> None:
-        """Charge for what was used. It is owed whatever happens: the database is waited for."""
+        """Charge for what was used. It is owed whatever happens."""
 
         def act(tx: Transaction) -> None:
             for bill in bills:
                 charge(tx, bill, self._pricing)
 
-        wait = _FIRST_WAIT
-        while True:
-            try:
-                return await self._ask(lambda: self._database.write(act))
-            except Unavailable as error:
-                log.warning("%d charges wait for the database: %s", len(bills), error)
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, _LONGEST_WAIT)
+        await self._records.write_surely(act, f"{len(bills)} charges")
 
     def report(self, run_id: str, usage: Usage) -> Charged:
-        return self._database.write(lambda tx: report(tx, run_id, usage, self._pricing))
-
-    async def _ask(self, act: Callable[[], T]) -> T:
-        return act() if self._inline else await asyncio.to_thread(act)
+        return self._records.database.write(lambda tx: report(tx, run_id, usage, self._pricing))

@@ -13,7 +13,7 @@ from foliot.domain.runs import Order
 from foliot.domain.schedule import user_of
 from foliot.ports import Transaction
 from foliot.services.desk import Desk
-from foliot.services.permission import find_grant, make_grant
+from foliot.services.permission import find_grant, local_grant, make_grant
 from foliot.services.views import Grant, grant_view
 
 Moment = datetime | str
@@ -44,6 +44,14 @@ class GrantVerbs:
             if ends_at is not None and ends_at <= tx.now:
                 raise Invalid(f"expires_at takes a moment to come, got {rfc3339(ends_at)}")
             return _shown(tx, make_grant(tx, owner, wanted, ends_at, allowed))
+
+        return self._desk.write(act)
+
+    def local(self) -> Grant:
+        """The permission of a program that knows no users; it is made when there is none."""
+
+        def act(tx: Transaction, _: Entries) -> Grant:
+            return _shown(tx, local_grant(tx))
 
         return self._desk.write(act)
 

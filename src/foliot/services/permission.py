@@ -45,7 +45,7 @@ def grants_for(tx: Transaction, wishes: Sequence[tuple[str, Wish]]) -> list[int]
     """For each target and wish its grant, made now where there is none; Denied when one is not for the target."""
     made = iter(tx.new_grant_refs(sum(_is_made(wish) for _, wish in wishes)))
     accounts = {user: account_of(tx, user) for user in {wish.user for _, wish in wishes if _is_made(wish)} if user}
-    local = _local_grant(tx) if any(wish == NO_WISH for _, wish in wishes) else 0
+    local = local_grant(tx) if any(wish == NO_WISH for _, wish in wishes) else 0
     rows, refs = [], []
     for target, wish in wishes:
         if wish.grant is not None:
@@ -70,7 +70,7 @@ def account_of(tx: Transaction, user: str) -> tuple[int, int]:
     return user_ref, tx.default_account(user_ref, is_limited=user != LOCAL)
 
 
-def _local_grant(tx: Transaction) -> int:
+def local_grant(tx: Transaction) -> int:
     """The permission of a program that knows no users: to run whatever it has."""
     for row in tx.list_grants(LOCAL):
         if row.is_shared and permits_everything(row.grant, tx.now):

@@ -10,15 +10,27 @@ from typing import Any
 from foliot.books.configurations import compiled, labels_in
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.budgets import Budget
+from foliot.domain.delivery import RequestStage
 from foliot.domain.grants import REFUSALS_UNTIL_ATTENTION, grant_id
 from foliot.domain.instants import moment_of
 from foliot.domain.policies import Policies, read_policies
 from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import Standing, State
+from foliot.domain.settlement import read_outcome
 from foliot.domain.slots import SlotKey, run_id, trace_id
 from foliot.domain.spec import Spec
-from foliot.ports import AccountRow, BackfillRow, GrantRow, PostingRow, QuestionRow, ReceiptRow, RunRow, ScheduleRow
+from foliot.ports import (
+    AccountRow,
+    BackfillRow,
+    GrantRow,
+    PostingRow,
+    QuestionRow,
+    ReceiptRow,
+    RequestRow,
+    RunRow,
+    ScheduleRow,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +208,26 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutionRequest:
+    """An execution that somebody outside has asked for."""
+
+    key: str
+    target: str
+    caller: str
+    grant: str
+    run_id: str
+    stage: RequestStage
+    status: Status | None
+    """What it came to, once it is done,"""
+    reason: Reason | None
+    """and why, if not well."""
+    result: Any
+    error: str | None
+    created_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Backfill:
     """A backfill as it stands; a dry run has no number and lists its slots."""
 
@@ -286,6 +318,24 @@ def question_view(row: QuestionRow) -> Question:
         decided_by=row.decided_by,
         decision=row.decision,
         closed_at=_moment(row.closed_at),
+    )
+
+
+def request_view(row: RequestRow) -> ExecutionRequest:
+    outcome = None if row.outcome is None else read_outcome(row.outcome)
+    return ExecutionRequest(
+        key=row.key,
+        target=row.target,
+        caller=row.caller,
+        grant=grant_id(row.grant_ref),
+        run_id=row.run,
+        stage=RequestStage(row.stage),
+        status=None if outcome is None else outcome.status,
+        reason=None if outcome is None else outcome.reason,
+        result=None if outcome is None else _parsed(outcome.result),
+        error=None if outcome is None else outcome.error,
+        created_at=moment_of(row.created_at),
+        ended_at=_moment(row.ended_at),
     )
 
 

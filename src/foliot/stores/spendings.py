@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from foliot.domain.budgets import Owner
+from foliot.domain.delivery import RequestStage
 from foliot.stores.dialect import InsertMany, Row
 from foliot.stores.part import Part
 
@@ -24,7 +25,10 @@ class Spendings(Part):
             "UPDATE spendings SET spent = coalesce("
             "(SELECT sum(credits) FROM receipts WHERE receipts.run_ref = spendings.run_ref), 0)"
             " WHERE owner = ? AND owner_ref = ? AND spent IS NULL"
-            f" AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.ref = spendings.run_ref AND ({_IS_OPEN}))",
+            f" AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.ref = spendings.run_ref AND ({_IS_OPEN}))"
+            # What was asked for from outside has no run, and the number of its request, negative, instead.
+            " AND NOT EXISTS (SELECT 1 FROM execution_requests e WHERE e.ref = -spendings.run_ref"
+            f" AND e.stage <> '{RequestStage.DONE}')",
             *(str(owner), owner_ref),
         )
         counted = "SELECT coalesce(sum({}), 0) FROM spendings WHERE owner = ? AND owner_ref = ? AND {}"

@@ -23,6 +23,7 @@ from sqlalchemy import (
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.budgets import Owner
 from foliot.domain.credits import Posting
+from foliot.domain.delivery import RequestStage
 from foliot.domain.policies import Overlap
 from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
@@ -286,6 +287,33 @@ questions = Table(
 )
 _UNANSWERED = text("closed_at IS NULL")
 Index("questions_open", questions.c.expires_at, sqlite_where=_UNANSWERED, postgresql_where=_UNANSWERED)
+
+execution_requests = Table(
+    "execution_requests",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("hash", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("caller", Text, nullable=False),
+    Column("grant_ref", Number, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("attempt", Number, nullable=False),
+    # The run's own row, where it has one here.
+    Column("run_ref", Number),
+    Column("stage", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("token", Number, nullable=False),
+    Column("lease_until", Number, nullable=False),
+    Column("outcome", Text),
+    Column("created_at", Number, nullable=False),
+    Column("ended_at", Number),
+    one_of("stage", RequestStage),
+    sqlite_strict=True,
+)
+_OVER = text("ended_at IS NOT NULL")
+Index("execution_requests_run", execution_requests.c.run)
+Index("execution_requests_ended", execution_requests.c.ended_at, sqlite_where=_OVER, postgresql_where=_OVER)
 
 gaps = Table(
     "gaps",

@@ -5,13 +5,14 @@ from foliot.stores.cursors import Cursors
 from foliot.stores.grants import Grants
 from foliot.stores.money import Money
 from foliot.stores.questions import Questions
+from foliot.stores.requests import Requests
 from foliot.stores.runs import Runs
 from foliot.stores.schedules import Schedules
 from foliot.stores.spendings import Spendings
 from foliot.stores.workers import Workers
 
 
-class SqlTransaction(Cursors, Runs, Schedules, Backfills, Workers, Grants, Money, Spendings, Questions):
+class SqlTransaction(Cursors, Runs, Schedules, Backfills, Workers, Grants, Money, Spendings, Questions, Requests):
     """What `ports.Transaction` asks for."""
 
     def notify(self, what: str) -> None:

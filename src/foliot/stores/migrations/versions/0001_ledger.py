@@ -155,6 +155,42 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "execution_requests",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("target", sa.Text(), nullable=False),
+        sa.Column("caller", sa.Text(), nullable=False),
+        sa.Column("grant_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run", sa.Text(), nullable=False),
+        sa.Column("attempt", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("stage", sa.Text(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("token", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("lease_until", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("outcome", sa.Text(), nullable=True),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.CheckConstraint(
+            "stage = 'done' OR stage = 'held' OR stage = 'in_progress' OR stage = 'released'",
+            name=op.f("execution_requests_stage_check"),
+        ),
+        sa.PrimaryKeyConstraint("ref", name=op.f("execution_requests_pkey")),
+        sa.UniqueConstraint("key", name=op.f("execution_requests_key_key")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("execution_requests", schema=None) as batch_op:
+        batch_op.create_index("execution_requests_run", ["run"], unique=False)
+        batch_op.create_index(
+            "execution_requests_ended",
+            ["ended_at"],
+            unique=False,
+            sqlite_where=sa.text("ended_at IS NOT NULL"),
+            postgresql_where=sa.text("ended_at IS NOT NULL"),
+        )
+
+    op.create_table(
         "grants",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),

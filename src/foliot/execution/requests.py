@@ -1,0 +1,318 @@
+"""Requests from outside: each is executed once under its key, and answered from memory after that.
+
+Where the worker executes a run itself, the run's row is the record; a request has a row of its own. What a record
+means is decided in one place for both: `domain/delivery`.
+"""
+
+import asyncio
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from foliot.domain.budgets import Owner, starts_within
+from foliot.domain.credits import Pricing, can_pay
+from foliot.domain.delivery import (
+    Delivery,
+    InProgress,
+    KeyReused,
+    RequestStage,
+    Stage,
+    delivery_of,
+    payload_hash,
+    stage_of_request,
+)
+from foliot.domain.errors import Conflict, Denied, Invalid, Unavailable
+from foliot.domain.grants import Grant, grant_id, read_grant_id, refusal_of
+from foliot.domain.instants import MICROSECONDS
+from foliot.domain.policies import count_of
+from foliot.domain.questions import question_shown
+from foliot.domain.runs import Kind, OnUnknown, Reason
+from foliot.domain.schedule import json_text, target_of, text_of, user_of
+from foliot.domain.settlement import Outcome, outcome_text, read_outcome
+from foliot.domain.slots import SlotKey, read_run_id, trace_id
+from foliot.execution.gate import LocalGate
+from foliot.execution.records import Records
+from foliot.ports import Control, Launch, Outside, RequestRow, Transaction
+
+LEASE = 30.0
+"""Seconds for which an execution is taken for alive without a word of it."""
+_BEATS = 3
+"""So often within a lease."""
+_ASK_AGAIN = 1.0
+_LONGEST_KEY = 300
+
+
+class Wanted(NamedTuple):
+    """What somebody outside wants executed."""
+
+    key: str
+    target: str
+    grant: int
+    input: str | None
+    run_id: str
+    attempt: int
+    caller: str
+
+    @property
+    def hash(self) -> str:
+        return payload_hash(self.target, str(self.grant), self.input, self.run_id, str(self.attempt))
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What an execution came to."""
+
+    ok: bool
+    status: str
+    error_code: str | None
+    """Why, when it did not go well: one of the reasons."""
+    run_id: str
+    trace_id: str
+    result: Any
+    error: str | None
+    """What went wrong, for people."""
+    question: Any
+    """What it has asked, when it waits for a person."""
+
+
+class _Taken(NamedTuple):
+    """A request that is ours to execute."""
+
+    ref: int
+    token: int
+    launch: Launch
+
+
+def wanted_of(
+    target: str, given: Any, *, key: str, grant: str, run_id: str | None, attempt: int, caller: str
+) -> Wanted:
+    """A request as callers make it; Invalid unless it could be carried out."""
+    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY or not key.isprintable():
+        raise Invalid(f"an idempotency key takes printable text of 1 to {_LONGEST_KEY} characters, got {key!r}")
+    if count_of("attempt", attempt) is None:
+        raise Invalid("attempt takes a whole number, got None")
+    name = f"request-{payload_hash(key)[:16]}" if run_id is None else text_of("run_id", run_id)
+    if not name:
+        raise Invalid(f"run_id takes the name of a run, got {run_id!r}")
+    return Wanted(
+        key,
+        target_of(target),
+        read_grant_id(grant),
+        json_text("input", given),
+        name,
+        attempt,
+        user_of(caller),
+    )
+
+
+class Requests:
+    """Executes what is asked for from outside, through the gate that everything goes through."""
+
+    def __init__(self, records: Records, gate: LocalGate, pricing: Pricing, owner: str) -> None:
+        self._records = records
+        self._gate = gate
+        self._pricing = pricing
+        self._owner = owner
+        self._under_way: set[asyncio.Task[Executed]] = set()
+
+    async def execute(self, wanted: Wanted) -> Executed:
+        """What it comes to, or has come to before. InProgress while somebody else is at it; Denied, NotFound and
+        KeyReused leave no trace. Once begun it goes on, also when nobody waits for it any more.
+        """
+        on_unknown = self._gate.find(wanted.target)
+        taken = await self._records.write(lambda tx: self._take(tx, wanted, on_unknown))
+        if isinstance(taken, Outcome):
+            return _shown(wanted, taken)
+        if taken is None:
+            raise _held(wanted.key)
+        task = asyncio.get_running_loop().create_task(self._perform(wanted, taken))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return await asyncio.shield(task)
+
+    def _take(self, tx: Transaction, wanted: Wanted, on_unknown: OnUnknown) -> _Taken | Outcome | None:
+        """It is ours, or was done before, or is held for a person (None)."""
+        row = tx.request(wanted.key)
+        stage = Stage.NEW if row is None else self._stage(row, tx.now)
+        match delivery_of(stage, on_unknown, is_same=row is None or row.hash == wanted.hash):
+            case Delivery.REFUSE:
+                raise KeyReused(f"the key {wanted.key!r} was used for something else: give this request its own")
+            case Delivery.ANSWER:
+                assert row is not None
+                return read_outcome(row.outcome or "")
+            case Delivery.WAIT:
+                raise InProgress(f"{wanted.key!r} is being executed: ask again", _ASK_AGAIN)
+            case Delivery.ASK:
+                assert row is not None
+                tx.hold_request(row.ref)
+                return None
+            case Delivery.EXECUTE | Delivery.REDELIVER:
+                return self._begin(tx, wanted, row)
+
+    def _stage(self, row: RequestRow, now: int) -> Stage:
+        # On a database of one process, whoever else held a lease is gone.
+        is_ours = row.owner == self._owner or not self._records.database.is_local
+        return stage_of_request(RequestStage(row.stage), is_alive=row.lease_until > now and is_ours)
+
+    def _begin(self, tx: Transaction, wanted: Wanted, row: RequestRow | None) -> _Taken:
+        grant = self._permitted(tx, wanted)
+        slot, run_ref = _run_of(tx, wanted)
+        until = tx.now + round(LEASE * MICROSECONDS)
+        if row is None:
+            ref = tx.insert_request(self._row(wanted, run_ref, until, tx.now))
+            if ref is None:
+                raise InProgress(f"{wanted.key!r} has just been begun: ask again", _ASK_AGAIN)
+            token = 1
+        else:
+            ref, token = row.ref, row.token + 1
+            tx.take_request(ref, token, self._owner, until)
+        if run_ref is None and row is None:
+            self._reserve(tx, grant, wanted, -ref)
+        return _Taken(ref, token, _launch(tx, wanted, grant, slot, -ref if run_ref is None else run_ref, token))
+
+    def _row(self, wanted: Wanted, run_ref: int | None, until: int, now: int) -> RequestRow:
+        return RequestRow(
+            ref=0,
+            key=wanted.key,
+            hash=wanted.hash,
+            target=wanted.target,
+            caller=wanted.caller,
+            grant_ref=wanted.grant,
+            run=wanted.run_id,
+            attempt=wanted.attempt,
+            run_ref=run_ref,
+            stage=RequestStage.IN_PROGRESS,
+            owner=self._owner,
+            token=1,
+            lease_until=until,
+            outcome=None,
+            created_at=now,
+            ended_at=None,
+        )
+
+    def _permitted(self, tx: Transaction, wanted: Wanted) -> Grant:
+        rows = tx.grants([wanted.grant])
+        refusal = refusal_of(rows[0].grant if rows else None, wanted.target, tx.now)
+        if refusal is not None:
+            raise Denied(f"{wanted.target} may not be executed by {grant_id(wanted.grant)}: {refusal}")
+        grant = rows[0].grant
+        account = tx.account(grant.account)
+        estimate = self._pricing.estimate(wanted.input)
+        if account.is_limited and not can_pay(account.balance, estimate):
+            has = f"{account.user} has {account.balance:,} credits, and it may cost {estimate:,}"
+            raise Denied(f"{wanted.target} cannot be paid for: {has}: {Reason.INSUFFICIENT_CREDITS}")
+        return grant
+
+    def _reserve(self, tx: Transaction, grant: Grant, wanted: Wanted, ref: int) -> None:
+        """Set aside what it may cost of the grant's budget; Denied when that has nothing left."""
+        if grant.budget is None:
+            return
+        tx.hold_grant(grant.ref)
+        estimate = self._pricing.estimate(wanted.input)
+        left = grant.budget.credits - tx.spent_since(Owner.GRANT, grant.ref, grant.budget.begins_at(tx.now))
+        if starts_within(left, estimate) == 0:
+            raise Denied(f"the budget of {grant.id} has {left:,} credits left, not enough: {Reason.OVER_BUDGET}")
+        tx.reserve([(Owner.GRANT, grant.ref, ref, tx.now, estimate)])
+
+    async def _perform(self, wanted: Wanted, taken: _Taken) -> Executed:
+        control = Control()
+        executing = asyncio.ensure_future(self._gate.execute(taken.launch, control))
+        beating = asyncio.ensure_future(self._beat(taken, control, executing))
+        try:
+            outcome = await executing
+        except Unavailable:
+            # It has not begun: whoever asks next may have it.
+            with suppress(Unavailable):
+                await self._records.write(lambda tx: tx.release_request(taken.ref, taken.token))
+            raise
+        except asyncio.CancelledError:
+            if control.fenced:
+                raise _taken_over(wanted.key) from None
+            raise
+        finally:
+            beating.cancel()
+        if not await self._finish(taken, outcome):
+            raise _taken_over(wanted.key)
+        return _shown(wanted, outcome)
+
+    async def _beat(self, taken: _Taken, control: Control, executing: asyncio.Future[Outcome]) -> None:
+        """Stay alive in the eyes of others; stop when they have taken over."""
+        while True:
+            await asyncio.sleep(LEASE / _BEATS)
+            with suppress(Unavailable):
+                if not await self._records.write(lambda tx: self._renew(tx, taken)):
+                    control.fenced = True
+                    executing.cancel()
+                    return
+
+    def _renew(self, tx: Transaction, taken: _Taken) -> bool:
+        return tx.renew_request(taken.ref, taken.token, tx.now + round(LEASE * MICROSECONDS))
+
+    async def _finish(self, taken: _Taken, outcome: Outcome) -> bool:
+        """Keep what it came to, however long the database is away; False when it is no longer ours to say."""
+        written = outcome_text(outcome)
+        return await self._records.write_surely(
+            lambda tx: tx.finish_request(taken.ref, taken.token, written), f"the outcome of {taken.launch.target}"
+        )
+
+
+def _run_of(tx: Transaction, wanted: Wanted) -> tuple[SlotKey | None, int | None]:
+    """The slot and the row of the run that the request is about, where this database has it."""
+    try:
+        key, attempt = read_run_id(wanted.run_id)
+    except Invalid:
+        return None, None
+    row = tx.schedule(key.schedule_id)
+    run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
+    return (None, None) if run is None else (key, run.ref)
+
+
+def _launch(tx: Transaction, wanted: Wanted, grant: Grant, slot: SlotKey | None, ref: int, token: int) -> Launch:
+    return Launch(
+        ref=ref,
+        token=token,
+        schedule_ref=0,
+        schedule_id="" if slot is None else slot.schedule_id,
+        target=wanted.target,
+        kind=Kind.MANUAL if slot is None else slot.kind,
+        nominal_at=tx.now if slot is None else slot.nominal_at,
+        due_at=tx.now,
+        attempt=wanted.attempt,
+        backfill=0 if slot is None else slot.backfill,
+        occupies=False,
+        labels={},
+        input=wanted.input,
+        own_input=None,
+        overlap=None,
+        timeout=None,
+        grant=grant,
+        grants_seen=tx.news(0).grants,
+        limits=None,
+        result_of=None,
+        failure_of=None,
+        outside=Outside(wanted.run_id, wanted.key) if slot is None else None,
+    )
+
+
+def _shown(wanted: Wanted, outcome: Outcome) -> Executed:
+    return Executed(
+        ok=outcome.status == "success",
+        status=str(outcome.status),
+        error_code=None if outcome.reason is None else str(outcome.reason),
+        run_id=wanted.run_id,
+        trace_id=trace_id(wanted.run_id),
+        result=None if outcome.result is None else json.loads(outcome.result),
+        error=outcome.error,
+        question=None if outcome.question is None else question_shown(outcome.question),
+    )
+
+
+def _held(key: str) -> Conflict:
+    return Conflict(
+        f"nobody knows whether {key!r} was executed before its owner was gone: `requests.decide` says what to do"
+    )
+
+
+def _taken_over(key: str) -> Conflict:
+    return Conflict(f"the execution of {key!r} was taken over by another: ask again for what it came to")

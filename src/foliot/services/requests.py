@@ -1,0 +1,59 @@
+"""The verbs on requests from outside: what was asked for, and what a person decides about one that nobody knows of."""
+
+from foliot.books.entries import Entries
+from foliot.domain.delivery import RequestStage
+from foliot.domain.errors import Conflict, Invalid, NotFound
+from foliot.domain.questions import Verdict, verdict_of
+from foliot.domain.runs import Reason, Status
+from foliot.domain.settlement import Outcome, outcome_text
+from foliot.ports import RequestRow, Transaction
+from foliot.services.desk import Desk
+from foliot.services.views import ExecutionRequest, request_view
+
+_MOST_LISTED = 10_000
+Requests = list[ExecutionRequest]
+
+
+class RequestVerbs:
+    """What may be asked of requests. A request is named by its key."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def get(self, key: str) -> ExecutionRequest:
+        return self._desk.read(lambda tx: request_view(_find(tx, key)))
+
+    def list(self, stage: str | None = None, limit: int = 100) -> Requests:
+        """Requests, the newest first."""
+        if stage is not None and stage not in list(RequestStage):
+            raise Invalid(f"stage takes {', '.join(map(repr, map(str, RequestStage)))}, got {stage!r}")
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= _MOST_LISTED:
+            raise Invalid(f"limit takes 1 to {_MOST_LISTED:,}, got {limit!r}")
+        return self._desk.read(lambda tx: [request_view(row) for row in tx.list_requests(stage, limit)])
+
+    def decide(self, key: str, verdict: str) -> ExecutionRequest:
+        """Whether a request is executed once more of which nobody knows whether it was: approve or reject."""
+        said = verdict_of(verdict)
+        if said is Verdict.REVISE:
+            raise Invalid(
+                "a request takes 'approve' or 'reject', got 'revise': ask with another key for something else"
+            )
+
+        def act(tx: Transaction, _: Entries) -> ExecutionRequest:
+            row = _find(tx, key)
+            if row.stage != RequestStage.HELD:
+                raise Conflict(f"the request {key!r} is {row.stage}: only one that is held takes a decision")
+            if said is Verdict.APPROVE:
+                tx.release_request(row.ref, row.token)
+            else:
+                tx.finish_request(row.ref, row.token, outcome_text(Outcome(Status.CANCELLED, Reason.REJECTED)))
+            return request_view(_find(tx, key))
+
+        return self._desk.write(act)
+
+
+def _find(tx: Transaction, key: str) -> RequestRow:
+    row = tx.request(key)
+    if row is None:
+        raise NotFound(f"there is no request {key!r}: `requests.list()` shows those that there are")
+    return row

@@ -1,0 +1,73 @@
+"""Requests from outside: the record of each execution under its key."""
+
+from typing import Any
+
+from foliot.domain.delivery import RequestStage
+from foliot.ports import RequestRow
+from foliot.stores.part import Part
+
+_SELECT = f"SELECT {', '.join(RequestRow._fields)} FROM execution_requests"
+
+
+class Requests(Part):
+    def request(self, key: str) -> RequestRow | None:
+        """The record under that key, held."""
+        return self._one(f"{_SELECT} WHERE key = ?{self.dialect.lock}", key)
+
+    def request_of_run(self, run: str) -> RequestRow | None:
+        """The last request about that run."""
+        return self._one(f"{_SELECT} WHERE run = ? ORDER BY ref DESC LIMIT 1", run)
+
+    def list_requests(self, stage: str | None, limit: int) -> list[RequestRow]:
+        """Requests, the newest first."""
+        if stage is None:
+            rows = self._all(f"{_SELECT} ORDER BY ref DESC LIMIT ?", limit)
+        else:
+            rows = self._all(f"{_SELECT} WHERE stage = ? ORDER BY ref DESC LIMIT ?", stage, limit)
+        return [RequestRow(*row) for row in rows]
+
+    def insert_request(self, request: RequestRow) -> int | None:
+        """A request that its owner begins; None when somebody else has just begun one under the key."""
+        names, values = RequestRow._fields[1:], request[1:]
+        text = f"INSERT INTO execution_requests ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+        rows = self._all(f"{text} ON CONFLICT (key) DO NOTHING RETURNING ref", *values)
+        return int(rows[0][0]) if rows else None
+
+    def take_request(self, ref: int, token: int, owner: str, lease_until: int) -> None:
+        """It has a new owner, and a token that fences the one before."""
+        self._do(
+            f"UPDATE execution_requests SET stage = '{RequestStage.IN_PROGRESS}', token = ?, owner = ?, lease_until = ?"
+            " WHERE ref = ?",
+            *(token, owner, lease_until, ref),
+        )
+
+    def renew_request(self, ref: int, token: int, lease_until: int) -> bool:
+        """False when it is another's now."""
+        text = "UPDATE execution_requests SET lease_until = ? WHERE ref = ? AND token = ?"
+        return self._do(text, lease_until, ref, token) == 1
+
+    def hold_request(self, ref: int) -> None:
+        """It waits for a person; whoever still works on it is fenced."""
+        text = f"UPDATE execution_requests SET stage = '{RequestStage.HELD}', token = token + 1 WHERE ref = ?"
+        self._do(text, ref)
+
+    def release_request(self, ref: int, token: int) -> None:
+        """Whoever asks next may begin it."""
+        text = f"UPDATE execution_requests SET stage = '{RequestStage.RELEASED}' WHERE ref = ? AND token = ?"
+        self._do(text, ref, token)
+
+    def finish_request(self, ref: int, token: int, outcome: str) -> bool:
+        """Keep what it came to; False when it is another's now."""
+        text = (
+            f"UPDATE execution_requests SET stage = '{RequestStage.DONE}', outcome = ?, ended_at = ?"
+            f" WHERE ref = ? AND token = ? AND stage <> '{RequestStage.DONE}'"
+        )
+        return self._do(text, outcome, self.now, ref, token) == 1
+
+    def remove_requests(self, before: int) -> int:
+        """Forget what was done long ago."""
+        return self._do("DELETE FROM execution_requests WHERE ended_at < ?", before)
+
+    def _one(self, text: str, *values: Any) -> RequestRow | None:
+        rows = self._all(text, *values)
+        return RequestRow(*rows[0]) if rows else None

@@ -1,0 +1,348 @@
+"""Requests from outside: executed once under their key, whoever asks how often, and whoever dies at it."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from foliot import Conflict, Denied, Foliot, Invalid, NotFound, Refusal, Unavailable
+from foliot.domain.credits import Pricing, read_catalogue
+from foliot.domain.delivery import InProgress, KeyReused
+from foliot.execution import requests
+from foliot.execution.requests import Executed
+
+T = TypeVar("T")
+PRICING = Pricing(read_catalogue({"large": {"usd_per_token": "0.000002"}}), markup=Decimal(1))
+
+
+class Effects:
+    """What the target has done, and how it is told to go about it."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.begun = asyncio.Event()
+        self.may_end = asyncio.Event()
+        self.may_end.set()
+
+    async def __call__(self, input: Any, ctx: Any) -> Any:
+        self.done.append(ctx.run_id)
+        self.begun.set()
+        ctx.report_usage("call", cost="0.001")
+        await self.may_end.wait()
+        if input == "fail":
+            raise ValueError("it was told to")
+        return {"for": ctx.idempotency_key}
+
+
+def an_app(url: str, effects: Effects, on_unknown: str = "redeliver") -> Foliot:
+    app = Foliot(url, pricing=PRICING)
+    app.graph("send", on_unknown=on_unknown)(effects)
+    return app
+
+
+@pytest.fixture
+def effects() -> Effects:
+    return Effects()
+
+
+@pytest.fixture
+def app(database_url: str, effects: Effects) -> Iterator[Foliot]:
+    app = an_app(database_url, effects)
+    yield app
+    app.close()
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def test_the_same_key_executes_once_and_is_answered_from_memory(app: Foliot, effects: Effects) -> None:
+    first = run(app.execute("send", {"a": 1}, key="k1"))
+    assert (first.ok, first.status, first.result) == (True, "success", {"for": "k1"})
+    assert run(app.execute("send", {"a": 1}, key="k1")) == first
+    assert len(effects.done) == 1
+
+
+def test_a_failure_is_kept_like_a_success(app: Foliot, effects: Effects) -> None:
+    first = run(app.execute("send", "fail", key="k1"))
+    assert (first.ok, first.status, first.error_code) == (False, "error", "internal")
+    assert "it was told to" in (first.error or "")
+    assert run(app.execute("send", "fail", key="k1")) == first
+    assert len(effects.done) == 1
+
+
+def test_a_changed_payload_under_the_same_key_is_a_conflict(app: Foliot, effects: Effects) -> None:
+    run(app.execute("send", {"a": 1}, key="k1"))
+    with pytest.raises(KeyReused, match="'k1' was used for something else: give this request its own"):
+        run(app.execute("send", {"a": 2}, key="k1"))
+    assert issubclass(KeyReused, Conflict)
+    assert len(effects.done) == 1
+
+
+def test_the_same_payload_written_otherwise_is_the_same(app: Foliot) -> None:
+    assert run(app.execute("send", {"a": 1, "b": 2}, key="k1")) == run(app.execute("send", {"b": 2, "a": 1}, key="k1"))
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"key": ""}, Invalid, "an idempotency key takes"),
+        ({"target": "python:nobody"}, NotFound, "nobody here runs python:nobody"),
+        ({"target": "nobody:here"}, NotFound, "nobody here runs nobody:here"),
+        ({"input": object()}, Invalid, "input takes what JSON can say"),
+        ({"attempt": 0}, Invalid, "attempt takes"),
+        ({"grant": "grant-99"}, Denied, "grant_not_found"),
+        ({"grant": "ann"}, Invalid, "a grant's id is"),
+        ({"run_id": ""}, Invalid, "run_id takes"),
+    ],
+)
+def test_a_request_that_is_refused_leaves_no_key_behind(
+    app: Foliot, options: dict[str, Any], kind: type[Refusal], said: str
+) -> None:
+    given = {"target": "python:send", "input": None, "key": "k1"} | options
+    with pytest.raises(kind, match=said):
+        run(app.execute(given.pop("target"), given.pop("input"), **given))
+    assert app.requests.list() == []
+
+
+def test_a_request_without_permission_or_credit_leaves_no_key_and_is_executed_once_there_is(
+    app: Foliot, effects: Effects
+) -> None:
+    grant = app.grants.create("graph:execute:python:other", user="ann").id
+    with pytest.raises(Denied, match="grant_scope"):
+        run(app.execute("send", {"model": "large"}, key="k1", grant=grant))
+    app.grants.rescope(grant, "graph:execute:python:*")
+    with pytest.raises(Denied, match="insufficient_credits"):
+        run(app.execute("send", {"model": "large"}, key="k1", grant=grant))
+    assert app.requests.list() == []
+    app.accounts.top_up("ann", 10_000_000, "invoice")
+    assert run(app.execute("send", {"model": "large"}, key="k1", grant=grant)).ok
+    assert len(effects.done) == 1
+
+
+def test_a_budget_of_the_grant_holds_for_requests_too(app: Foliot, effects: Effects) -> None:
+    budget = {"credits": 300_000, "per": "day"}
+    grant = app.grants.create("graph:execute:python:send", user="ann", budget=budget).id
+    app.accounts.top_up("ann", 10_000_000, "invoice")
+    run(app.execute("send", {"model": "large"}, key="k1", grant=grant))
+    with pytest.raises(Denied, match="over_budget"):
+        for number in range(100):
+            run(app.execute("send", {"model": "large"}, key=f"more {number}", grant=grant))
+    spent = 10_000_000 - app.accounts.get("ann").balance
+    assert 0 < spent <= 300_000
+    assert spent == 10_000 * len(effects.done)
+
+
+def test_what_is_being_executed_is_a_conflict_that_says_when_to_ask_again(app: Foliot, effects: Effects) -> None:
+    async def both() -> None:
+        effects.may_end.clear()
+        first = asyncio.create_task(app.execute("send", key="k1"))
+        await effects.begun.wait()
+        with pytest.raises(InProgress, match="'k1' is being executed: ask again") as refusal:
+            await app.execute("send", key="k1")
+        assert refusal.value.retry_after > 0
+        effects.may_end.set()
+        assert (await app.execute("send", key="k2")).ok
+        assert (await first).ok
+        assert (await app.execute("send", key="k1")) == first.result()
+
+    run(both())
+    assert len(effects.done) == 2
+
+
+async def insistent(app: Foliot, key: str) -> Executed:
+    """What a caller does that takes a conflict for what it is."""
+    while True:
+        try:
+            return await app.execute("send", key=key)
+        except InProgress:
+            await asyncio.sleep(0.02)
+
+
+def test_of_two_hundred_at_once_under_one_key_one_has_an_effect(
+    database_url: str, effects: Effects, app: Foliot
+) -> None:
+    others = [app] if database_url.startswith("sqlite") else [app, an_app(database_url, effects)]
+
+    async def all_of_them() -> list[Executed]:
+        asking = [insistent(others[number % len(others)], "k1") for number in range(200)]
+        return await asyncio.gather(*asking)
+
+    app.schedules.list()
+    answers = run(all_of_them())
+    assert len(effects.done) == 1
+    assert all(answer == answers[0] for answer in answers)
+    assert len(app.requests.list()) == 1
+    for other in others[1:]:
+        other.close()
+
+
+def test_what_was_begun_goes_on_when_the_caller_has_left(app: Foliot, effects: Effects) -> None:
+    async def leave() -> None:
+        effects.may_end.clear()
+        first = asyncio.create_task(app.execute("send", key="k1"))
+        await effects.begun.wait()
+        first.cancel()
+        await asyncio.sleep(0)
+        effects.may_end.set()
+        assert (await insistent(app, "k1")).ok
+
+    run(leave())
+    assert len(effects.done) == 1
+
+
+def test_what_could_not_be_begun_is_free_for_the_next(app: Foliot, effects: Effects) -> None:
+    async def away(launch: Any) -> None:
+        raise Unavailable("the database is away")
+
+    permission = app.parts.gate._permission
+    look, permission.refusal = permission.refusal, away  # type: ignore[method-assign]
+    with pytest.raises(Unavailable):
+        run(app.execute("send", key="k1"))
+    permission.refusal = look  # type: ignore[method-assign]
+    assert run(app.execute("send", key="k1")).ok
+    assert len(effects.done) == 1
+
+
+def test_who_was_taken_for_dead_is_fenced_and_its_outcome_is_not_kept(
+    database_url: str, effects: Effects, app: Foliot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "LEASE", 0.06)
+
+    async def overtaken() -> None:
+        effects.may_end.clear()
+        first = asyncio.create_task(app.execute("send", key="k1"))
+        await effects.begun.wait()
+        # Another has found its lease run out.
+        app.parts.database.write(lambda tx: tx.take_request(1, 2, "another", 0))
+        with pytest.raises(Conflict, match="'k1' was taken over by another"):
+            await first
+        effects.may_end.set()
+        assert (await app.execute("send", key="k1")).ok
+
+    run(overtaken())
+    assert len(effects.done) == 2
+
+
+def test_a_request_about_a_run_is_charged_to_that_run_and_once(app: Foliot) -> None:
+    app.schedules.create("digest", target="send", every="1h", user="ann")
+    known = app.schedules.trigger("digest")
+    key = f"{known.idempotency_key}#1"
+    answer = run(app.execute("send", key=key, run_id=known.id, grant=app.schedules.get("digest").grant))
+    assert (answer.run_id, answer.trace_id) == (known.id, known.trace_id)
+    assert answer.result == {"for": known.idempotency_key}
+    assert [receipt.reference for receipt in app.runs.receipts(known.id)] == [f"{known.idempotency_key}/1/call"]
+    assert app.report_usage(known.id, "call", cost="0.001") == "before"
+
+
+def test_a_cost_may_come_late_for_what_was_asked_from_outside(app: Foliot) -> None:
+    answer = run(app.execute("send", key="k1", grant=app.grants.create("graph:execute:python:send", user="ann").id))
+    before = app.accounts.get("ann").balance
+    assert app.report_usage(answer.run_id, "late", cost="0.002") == "now"
+    assert app.report_usage(answer.run_id, "late", cost="0.002") == "before"
+    assert app.report_usage(answer.run_id, "call", cost="0.001") == "before"
+    assert app.accounts.get("ann").balance == before - 20_000
+
+
+DYING = """
+import asyncio, os, signal, sys
+from foliot import Foliot
+
+app = Foliot(sys.argv[1])
+
+@app.graph("send", on_unknown=sys.argv[2])
+async def send(input, ctx):
+    with open(sys.argv[3], "a") as effects:
+        effects.write(f"{ctx.idempotency_key}\\n")
+    ctx.report_usage("call", cost="0.001")
+    if sys.argv[4] == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "sent"
+
+async def main():
+    known = app.grants.list("ann")
+    grant = known[0] if known else app.grants.create("graph:execute:python:send", user="ann")
+    try:
+        print((await app.execute("send", key="k1", grant=grant.id)).status)
+    except Exception as refusal:
+        print(type(refusal).__name__)
+
+asyncio.run(main())
+"""
+
+
+class Program:
+    """A process that executes a request, and may die between the effect and its record."""
+
+    def __init__(self, url: str, folder: Path, on_unknown: str) -> None:
+        self.effects = folder / "effects"
+        self._words = [sys.executable, "-c", DYING, url, on_unknown, str(self.effects)]
+
+    def __call__(self, how: str) -> tuple[int, str]:
+        ended = subprocess.run([*self._words, how], capture_output=True, text=True, timeout=60, check=False)
+        return ended.returncode, ended.stdout.strip()
+
+
+def expire_leases(url: str) -> None:
+    """What time does on PostgreSQL; on SQLite whoever else held a lease is gone."""
+    app = Foliot(url)
+    app.parts.database.write(lambda tx: tx.renew_request(1, 1, 0))
+    app.close()
+
+
+@pytest.fixture
+def program(database_url: str, tmp_path: Path) -> Callable[[str], Program]:
+    return lambda on_unknown: Program(database_url, tmp_path, on_unknown)
+
+
+def test_killed_between_effect_and_record_it_is_delivered_again_and_charged_once(
+    database_url: str, program: Callable[[str], Program]
+) -> None:
+    execute = program("redeliver")
+    assert execute("dies") == (-signal.SIGKILL, "")
+    if database_url.startswith("postgresql"):
+        assert execute("lives") == (0, "InProgress")
+        expire_leases(database_url)
+    assert execute("lives") == (0, "success")
+    assert execute("lives") == (0, "success")
+    assert execute.effects.read_text().split() == ["k1", "k1"]
+    app = Foliot(database_url)
+    assert app.accounts.get("ann").balance == -20_000
+    assert app.requests.get("k1").stage == "done"
+    app.close()
+
+
+@pytest.mark.parametrize(("verdict", "status", "times"), [("approve", "success", 2), ("reject", "cancelled", 1)])
+def test_killed_between_effect_and_record_it_is_held_where_the_target_says_so(
+    database_url: str, program: Callable[[str], Program], verdict: str, status: str, times: int
+) -> None:
+    execute = program("hold")
+    execute("dies")
+    if database_url.startswith("postgresql"):
+        expire_leases(database_url)
+    assert execute("lives") == (0, "Conflict")
+    assert len(execute.effects.read_text().split()) == 1
+    app = Foliot(database_url)
+    assert [request.key for request in app.requests.list("held")] == ["k1"]
+    app.requests.decide("k1", verdict)
+    app.close()
+    assert execute("lives") == (0, status)
+    assert len(execute.effects.read_text().split()) == times
+
+
+def test_a_decision_about_a_request_is_for_one_that_is_held(app: Foliot) -> None:
+    run(app.execute("send", key="k1"))
+    with pytest.raises(Conflict, match="is done: only one that is held takes a decision"):
+        app.requests.decide("k1", "approve")
+    with pytest.raises(Invalid, match="takes 'approve' or 'reject'"):
+        app.requests.decide("k1", "revise")
+    with pytest.raises(NotFound, match="there is no request 'k9'"):
+        app.requests.decide("k9", "approve")
+    with pytest.raises(Invalid, match="stage takes"):
+        app.requests.list("lost")
