@@ -22,6 +22,9 @@ from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from foliot.execution.executing import Executor
 from foliot.execution.requests import Executed, wanted_of
+from foliot.executors.endpoints import PROVIDER as HTTP
+from foliot.executors.endpoints import endpoint_of
+from foliot.executors.http import HttpExecutor
 from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.services.accounts import AccountVerbs
 from foliot.services.configuration import stored_of
@@ -29,7 +32,7 @@ from foliot.services.grants import GrantVerbs
 from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
-from foliot.settings import database_url, pricing_of, trace_url
+from foliot.settings import database_url, http_allow, pricing_of, trace_url
 from foliot.wiring import Parts
 
 log = logging.getLogger("foliot")
@@ -61,7 +64,8 @@ class Foliot:
         self.settings = settings or EngineSettings()
         self.pricing = pricing or pricing_of()
         self.functions = PythonExecutor(self.settings.threads)
-        self.executors: dict[str, Executor] = {PROVIDER: self.functions}
+        self.endpoints = HttpExecutor(http_allow())
+        self.executors: dict[str, Executor] = {PROVIDER: self.functions, HTTP: self.endpoints}
         """By provider."""
         self._graphs: dict[Any, str] = {}
         self._declared: dict[str, dict[str, Any]] = {}
@@ -82,6 +86,39 @@ class Foliot:
             return function
 
         return register
+
+    def endpoint(
+        self,
+        name: str,
+        url: str,
+        *,
+        secret: str | None = None,
+        secret_env: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: Span = "30s",
+        retries: int = 3,
+        callback: bool = False,
+        callback_within: Span = "1d",
+        on_unknown: str = "redeliver",
+    ) -> str:
+        """Register a URL as the target `http:name`, which is returned: each run of it is a POST.
+
+        With a secret, given or in the environment variable `secret_env`, it is signed. Within one delivery a call is
+        repeated up to `retries` times. With `callback` the endpoint may answer 202 and report within `callback_within`.
+        """
+        endpoint = endpoint_of(
+            name,
+            url,
+            secret=secret,
+            secret_env=secret_env,
+            headers=headers,
+            timeout=timeout,
+            retries=retries,
+            callback=callback,
+            callback_within=callback_within,
+            on_unknown=on_unknown,
+        )
+        return self.endpoints.register(endpoint)
 
     def provider(self, name: str, executor: Executor) -> None:
         """Let an executor of your own run the targets `name:...`; it keeps the promises of `Executor`."""

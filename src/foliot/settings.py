@@ -5,6 +5,7 @@ import os
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from foliot.domain.addresses import Network, read_networks
 from foliot.domain.credits import DEFAULT_MARKUP, LEAST_MARKUP, Pricing, read_catalogue
 from foliot.domain.errors import Invalid
 
@@ -12,6 +13,7 @@ DATABASE = "FOLIOT_DATABASE"
 CATALOGUE = "FOLIOT_CATALOGUE"
 MARKUP = "FOLIOT_MARKUP"
 TRACE_URL = "FOLIOT_TRACE_URL"
+HTTP_ALLOW = "FOLIOT_HTTP_ALLOW"
 
 
 def database_url(given: str | None) -> str:
@@ -49,3 +51,8 @@ def trace_url(trace_id: str) -> str | None:
     if "{trace_id}" not in template:
         raise Invalid(f"{TRACE_URL} takes an address with {{trace_id}} in it, got {template!r}")
     return template.replace("{trace_id}", trace_id)
+
+
+def http_allow() -> tuple[Network, ...]:
+    """Which networks may be called besides the open Internet."""
+    return read_networks(HTTP_ALLOW, os.environ.get(HTTP_ALLOW, ""))

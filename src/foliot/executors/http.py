@@ -1,0 +1,175 @@
+"""`http:name`: endpoints that a program has registered, each run a signed POST."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from foliot.clock import SystemClock
+from foliot.domain.addresses import Network
+from foliot.domain.errors import Invalid, NotFound, Refusal
+from foliot.domain.events import DONE, Event, Failed, Final, UsageReport
+from foliot.domain.instants import MICROSECONDS
+from foliot.domain.questions import AtExpiry, question_of
+from foliot.domain.runs import OnUnknown
+from foliot.domain.signing import callback_token, token_digest
+from foliot.execution.context import Context
+from foliot.execution.executing import Execution, Request
+from foliot.executors.answers import Judged, backoff, judge, judge_failure, quote
+from foliot.executors.endpoints import Endpoint
+from foliot.executors.messages import body_of, headers_for, signed
+from foliot.ports import Clock
+
+if TYPE_CHECKING:
+    from foliot.executors.outbound import Answer
+
+_AT_ONCE = 256
+_ACCEPTED = 202
+_HIDDEN = b"***"
+CALLBACK = "callback"
+"""The kind of question that waits for an endpoint's report."""
+
+
+class Caller(Protocol):
+    """Who makes the calls."""
+
+    async def call(self, method: str, url: str, headers: Mapping[str, str], body: bytes, timeout: float) -> "Answer":
+        """The answer; Invalid when it may not be called, Unavailable when it cannot, TimeoutError when too late."""
+
+
+class _Delivery(NamedTuple):
+    """One run on its way to its endpoint."""
+
+    endpoint: Endpoint
+    context: Context
+    body: bytes
+    secret: str | None
+    token: str | None
+
+    @property
+    def asked(self) -> str:
+        return f"POST {self.endpoint.host}"
+
+
+class HttpExecutor:
+    """The endpoints of one program."""
+
+    def __init__(
+        self,
+        allowed: Iterable[Network] = (),
+        *,
+        clock: Clock | None = None,
+        caller: Caller | None = None,
+        wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        at_once: int = _AT_ONCE,
+    ) -> None:
+        self._endpoints: dict[str, Endpoint] = {}
+        self._allowed = tuple(allowed)
+        self._clock = clock or SystemClock()
+        self._given = caller
+        self._caller = caller
+        self._wait = wait
+        self._at_once = at_once
+        self._busy = 0
+
+    def register(self, endpoint: Endpoint) -> str:
+        """The target that the endpoint is from now on."""
+        known = self._endpoints.get(endpoint.target)
+        if known is not None and known != endpoint:
+            raise Invalid(f"an endpoint takes a name of its own, got {endpoint.target!r} twice: rename one of them")
+        self._endpoints[endpoint.target] = endpoint
+        return endpoint.target
+
+    @property
+    def caller(self) -> Caller:
+        """Who makes the calls: for others who call what somebody else has named."""
+        if self._caller is None:
+            # Here, because only a program that calls something needs the library for it.
+            from foliot.executors.outbound import GuardedCaller  # noqa: PLC0415
+
+            self._caller = GuardedCaller(self._allowed)
+        return self._caller
+
+    def targets(self) -> Sequence[str]:
+        return list(self._endpoints)
+
+    def room(self, target: str) -> int | None:  # noqa: ARG002 - connections are one good, whoever they lead to
+        return self._at_once - self._busy
+
+    def on_unknown(self, target: str) -> OnUnknown:
+        return self._endpoints[target].on_unknown
+
+    def run(self, request: Request) -> Execution:
+        final: asyncio.Future[Final] = asyncio.get_running_loop().create_future()
+
+        async def stream() -> AsyncIterator[Event]:
+            self._busy += 1
+            try:
+                came_to = await self._perform(request)
+            finally:
+                self._busy -= 1
+            for usage in came_to.usages:
+                yield UsageReport(usage)
+            final.set_result(came_to.final)
+            if came_to.final.error is not None:
+                yield Failed(came_to.final.error)
+            yield DONE
+
+        return Execution(stream(), final)
+
+    async def _perform(self, request: Request) -> Judged:
+        endpoint = self._endpoints.get(request.target)
+        if endpoint is None:
+            return judge_failure(NotFound(f"no endpoint {request.target} is registered here"), may_repeat=False)
+        try:
+            secret = endpoint.secret_now()
+        except Invalid as refusal:
+            return judge_failure(refusal, may_repeat=False)
+        token = None
+        if endpoint.callback_within is not None and secret is not None:
+            token = callback_token(secret, request.context.run_id)
+        body = body_of(request.context, request.input, token)
+        return await self._deliver(_Delivery(endpoint, request.context, body, secret, token))
+
+    async def _deliver(self, delivery: _Delivery) -> Judged:
+        """Call until there is an answer that will not get better, or it was repeated often enough."""
+        call = 0
+        while True:
+            judged = await self._call(delivery, call)
+            if judged.again is None or call == delivery.endpoint.retries:
+                return judged
+            await self._wait(max(judged.again, backoff(call, delivery.context.run_id)))
+            call += 1
+
+    async def _call(self, delivery: _Delivery, call: int) -> Judged:
+        endpoint, context, body, secret, token = delivery
+        now = self._clock.now() / MICROSECONDS
+        headers = signed({**endpoint.headers, **headers_for(context, call)}, body, secret, int(now))
+        try:
+            answer = await self.caller.call("POST", endpoint.url, headers, body, endpoint.timeout)
+        except (Refusal, TimeoutError) as error:
+            # Without an answer nobody knows whether it was carried out: who wants a person asked is not called again.
+            return judge_failure(error, may_repeat=endpoint.on_unknown is OnUnknown.REDELIVER)
+        answer = _without(answer, secret, token)
+        judged = judge(delivery.asked, answer, now)
+        if token is not None and answer.status == _ACCEPTED:
+            return judged._replace(final=_to_be_reported(endpoint, token, answer))
+        return judged
+
+    def close(self) -> None:
+        self._caller = self._given
+
+
+def _to_be_reported(endpoint: Endpoint, token: str, answer: "Answer") -> Final:
+    """The run waits until whoever has the token says how it ended."""
+    assert endpoint.callback_within is not None
+    question = question_of(CALLBACK, {"endpoint": endpoint.target, "answer": quote(answer)}, at_expiry=AtExpiry.FAIL)
+    return Final(question=question._replace(expires_in=endpoint.callback_within, reference=token_digest(token)))
+
+
+def _without(answer: "Answer", *hidden: str | None) -> "Answer":
+    """The answer, without what nobody is to find in a ledger; its sender knows it too."""
+    body = answer.body
+    for text in hidden:
+        if text is not None:
+            body = body.replace(text.encode(), _HIDDEN)
+    return answer._replace(body=body)
