@@ -9,11 +9,13 @@ from foliot import Calendar, Interval, Spec
 from foliot.domain.admission import Applicant
 from foliot.domain.backfill import Backfill, Direction, Which
 from foliot.domain.generation import Timetable
+from foliot.domain.grants import EVERYTHING, Grant
 from foliot.domain.ledger import Known, Record
 from foliot.domain.runs import Kind, Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Ended
 from foliot.domain.slots import Slot
+from foliot.ports import Launch
 from tests.oracle import LAST_INSTANT, PlainCalendar, PlainSpec
 
 HARD_ZONES = (
@@ -371,4 +373,32 @@ def a_new_run(ref: int, schedule_ref: int, nominal_at: int = NOON, **changes: An
 def a_started_run(ref: int, schedule_ref: int, nominal_at: int = NOON, worker: int = 1, **changes: Any) -> StartedRun:
     """A slot that a worker runs since noon."""
     plain = StartedRun(ref, schedule_ref, nominal_at, nominal_at, Kind.SLOT, 0, 1, worker, 1, NOON, NOON)
+    return plain._replace(**changes)
+
+
+def a_launch(target: str, **changes: Any) -> Launch:
+    """A first attempt at the slot of noon, which a worker has just started."""
+    plain = Launch(
+        ref=1,
+        token=1,
+        schedule_ref=1,
+        schedule_id="digest",
+        target=target,
+        kind=Kind.SLOT,
+        nominal_at=NOON,
+        due_at=NOON,
+        attempt=1,
+        backfill=0,
+        occupies=True,
+        labels={},
+        input=None,
+        own_input=None,
+        overlap=None,
+        timeout=None,
+        grant=Grant(1, "local", 1, frozenset({EVERYTHING})),
+        grants_seen=0,
+        limits=None,
+        result_of=None,
+        failure_of=None,
+    )
     return plain._replace(**changes)
