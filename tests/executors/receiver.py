@@ -45,7 +45,7 @@ class Receiver:
     def __init__(self, *replies: Reply | Callable[[Seen], Reply], trust: ssl.SSLContext | None = None) -> None:
         self.replies = list(replies) or [Reply()]
         self.seen: list[Seen] = []
-        self.called = threading.Event()
+        self._called = threading.Condition()
         self._go_on = threading.Event()
         self._go_on.set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -66,6 +66,11 @@ class Receiver:
         """Take what comes, and do not answer until told to go on."""
         self._go_on.clear()
 
+    def wait_for_calls(self, number: int = 1) -> bool:
+        """Whether it was called so often before patience ended."""
+        with self._called:
+            return self._called.wait_for(lambda: len(self.seen) >= number, PATIENCE)
+
     def go_on(self) -> None:
         self._go_on.set()
 
@@ -76,9 +81,10 @@ class Receiver:
         self._thread.join()
 
     def _answer_to(self, seen: Seen) -> Reply:
-        self.seen.append(seen)
-        self.called.set()
-        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        with self._called:
+            self.seen.append(seen)
+            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+            self._called.notify_all()
         self._go_on.wait(PATIENCE)
         return reply if isinstance(reply, Reply) else reply(seen)
 

@@ -302,7 +302,6 @@ def test_cancelling_ends_a_call_and_a_wait() -> None:
             for holds in (True, False):
                 executor = HttpExecutor(LOOPBACK, clock=Noon(), wait=wait)
                 executor.register(an_endpoint(receiver.url()))
-                receiver.called.clear()
                 if holds:
                     receiver.hold()
                 control = Control()
@@ -310,7 +309,7 @@ def test_cancelling_ends_a_call_and_a_wait() -> None:
                 execution = executor.run(Request(TARGET, None, Context(launch, control), control))
                 task = asyncio.ensure_future(_heard(execution.stream))
                 if holds:
-                    assert await asyncio.to_thread(receiver.called.wait, PATIENCE)
+                    assert await asyncio.to_thread(receiver.wait_for_calls)
                     assert executor.room(TARGET) == 255
                 else:
                     await asyncio.wait_for(waiting.wait(), PATIENCE)

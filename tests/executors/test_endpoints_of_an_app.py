@@ -1,0 +1,132 @@
+"""Endpoints in a whole app, with a real clock, a real database and a real server: what is in the ledger afterwards."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot import Foliot, Invalid
+from foliot.domain.credits import Pricing
+from foliot.domain.runs import FINAL
+from foliot.services.views import Run
+from tests.crash.nursery import wait_for
+from tests.executors.receiver import Reply, a_receiver
+
+CANARY = "canary-0815-of-the-receiver"
+
+
+@pytest.fixture(autouse=True)
+def _loopback_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLIOT_HTTP_ALLOW", "127.0.0.0/8")
+
+
+def run_once(app: Foliot, during: Callable[[str], object] = lambda _: None, **options: Any) -> Run:
+    """Trigger the endpoint `billing` once, let something happen meanwhile, and wait until it is over."""
+
+    async def program() -> Run:
+        async with app:
+            app.schedules.create("bills", target="http:billing", manual=True, **options)
+            run_id = app.schedules.trigger("bills", input={"month": 10}).id
+            await asyncio.to_thread(during, run_id)
+            await asyncio.to_thread(wait_for, "the end of the run", lambda: is_over(run_id), every=0.02)
+            return app.runs.get(run_id)
+
+    def is_over(run_id: str) -> bool | None:
+        return app.runs.get(run_id).status in FINAL or None
+
+    run = asyncio.run(program())
+    app.close()
+    return run
+
+
+def test_a_schedule_of_an_endpoint_is_a_run_like_any_other(database_url: str) -> None:
+    app = Foliot(database_url, pricing=Pricing(markup=Decimal(1)))
+    usage = {"usage": [{"unit": "call-1", "cost": "0.00001"}]}
+    with a_receiver(Reply(200, json.dumps({"sent": 3, "foliot_usage": usage}))) as receiver:
+        assert app.endpoint("billing", receiver.url()) == "http:billing"
+        run = run_once(app, labels={"team": "money"})
+        (seen,) = receiver.seen
+    assert (run.status, run.result) == ("success", {"sent": 3})
+    assert seen.headers["idempotency-key"] == run.idempotency_key == seen.json["idempotency_key"]
+    assert seen.headers["foliot-run-id"] == run.id
+    assert (seen.json["input"], seen.json["labels"]) == ({"month": 10}, {"team": "money"})
+    assert [receipt.credits for receipt in app.runs.receipts(run.id)] == [100]
+    app.close()
+
+
+def test_a_secret_is_nowhere_but_in_the_program(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    replies = [Reply(500, f"I know {CANARY}"), Reply(400, f"still {CANARY}")]
+    app = Foliot(f"sqlite:///{tmp_path / 'ledger.db'}")
+    with a_receiver(*replies) as receiver:
+        app.endpoint("billing", receiver.url(), secret=CANARY, callback=True)
+        run = run_once(app)
+        assert len(receiver.seen) == 2
+        sent = str(receiver.seen)
+        token = receiver.seen[0].json["callback"]["token"]
+    assert (run.status, run.reason) == ("error", "invalid_request")
+    assert run.error == "POST 127.0.0.1 answered 400: still ***"
+    files = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"still ***" in files
+    assert CANARY.encode() not in files
+    assert token.encode() not in files
+    assert CANARY not in sent
+    assert CANARY not in caplog.text
+    assert token not in caplog.text
+    assert CANARY not in repr(app) + repr(app.endpoints) + repr(app.endpoints._endpoints)
+
+
+def test_a_run_that_waits_for_its_answer_can_be_cancelled(tmp_path: Path) -> None:
+    app = Foliot(f"sqlite:///{tmp_path / 'ledger.db'}")
+    with a_receiver() as receiver:
+        receiver.hold()
+        app.endpoint("billing", receiver.url())
+        run = run_once(app, lambda run_id: receiver.wait_for_calls() and app.runs.cancel(run_id))
+        assert len(receiver.seen) == 1
+    assert (run.status, run.reason) == ("cancelled", "cancelled_by_user")
+
+
+def test_every_attempt_at_a_slot_has_the_same_key(tmp_path: Path) -> None:
+    app = Foliot(f"sqlite:///{tmp_path / 'ledger.db'}")
+    with a_receiver(Reply(429, "", {"Retry-After": "3600"}), Reply()) as receiver:
+        app.endpoint("billing", receiver.url())
+        retry = {"attempts": 2, "backoff": "0s", "reasons": ["rate_limit"]}
+        run_once(app, lambda _: receiver.wait_for_calls(2), retry=retry)
+        first, second = receiver.seen
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+    assert [seen.headers["foliot-attempt"] for seen in (first, second)] == ["1", "2"]
+    assert [(run.reason, run.status) for run in app.runs.list()] == [(None, "success"), ("rate_limit", "error")]
+    app.close()
+
+
+def test_a_network_that_is_not_allowed_is_refused_and_the_ledger_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FOLIOT_HTTP_ALLOW")
+    app = Foliot(f"sqlite:///{tmp_path / 'ledger.db'}")
+    with a_receiver() as receiver:
+        app.endpoint("billing", receiver.url())
+        run = run_once(app)
+        assert not receiver.seen
+    assert (run.status, run.reason) == ("error", "invalid_request")
+    assert run.error is not None
+    assert "FOLIOT_HTTP_ALLOW" in run.error
+
+
+def test_a_setting_that_is_no_network_is_refused_when_the_app_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLIOT_HTTP_ALLOW", "127.0.0.1, my-machine")
+    with pytest.raises(Invalid, match=r"FOLIOT_HTTP_ALLOW takes networks and addresses such as .*, got 'my-machine'"):
+        Foliot("sqlite:///not-used.db")
+
+
+@pytest.mark.parametrize("module", ["foliot", "foliot.app", "foliot.cli.main"])
+def test_who_calls_nothing_does_not_load_the_library_for_it(module: str) -> None:
+    program = f"import sys, {module}; print([name for name in sys.modules if name.startswith('http' + 'x2')])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
