@@ -27,6 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("FOLIOT_DATABASE", f"sqlite:///{tmp_path / 'session.db'}")
+    monkeypatch.setenv("FOLIOT_HTTP_ALLOW", "")  # What a page sets it to is forgotten with it.
     before = set(sys.modules)
     yield tmp_path
     for name in set(sys.modules) - before:

@@ -394,3 +394,13 @@ def test_an_answer_that_quotes_the_secret_is_kept_without_it(caplog: pytest.LogC
         assert SECRET not in repr(final)
         assert "are ***!" in repr(final)
     assert SECRET not in caplog.text
+
+
+def test_an_answer_that_quotes_a_credential_is_kept_without_it_however_it_is_written() -> None:
+    secret = 'with "quotes" and ümlauts'
+    said = {"plain": secret, "header": "Bearer 0123456789abcdef", "kind": "text/plain"}
+    for body in (json.dumps(said), json.dumps(said, ensure_ascii=False)):
+        with a_receiver(Reply(200, body)) as receiver:
+            headers = {"Authorization": "Bearer 0123456789abcdef", "Accept": "text/plain"}
+            final = what_becomes_of(receiver.url(), secret=secret, headers=headers)[1]
+        assert json.loads(final.result or "") == {"plain": "***", "header": "Bearer ***", "kind": "text/plain"}

@@ -13,6 +13,8 @@ from foliot.domain.signing import secret_of
 
 PROVIDER = "http"
 _MOST_RETRIES = 20
+_LIKE_A_CREDENTIAL = 16
+"""Characters without a space."""
 _OURS = ("content-type", "idempotency-key", "traceparent", "user-agent")
 _OUR_PREFIX = "foliot-"
 
@@ -43,6 +45,10 @@ class Endpoint:
         if said is None:
             raise Invalid(f"{self.target} takes its secret from {self.secret_env}, which the environment does not have")
         return secret_of(said)
+
+    def hidden(self) -> list[str]:
+        """What of its headers may be a credential."""
+        return [word for value in self.headers.values() for word in value.split() if len(word) >= _LIKE_A_CREDENTIAL]
 
 
 def endpoint_of(

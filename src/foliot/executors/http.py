@@ -1,6 +1,7 @@
 """`http:name`: endpoints that a program has registered, each run a signed POST."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -149,7 +150,7 @@ class HttpExecutor:
         except (Refusal, TimeoutError) as error:
             # Without an answer nobody knows whether it was carried out: who wants a person asked is not called again.
             return judge_failure(error, may_repeat=endpoint.on_unknown is OnUnknown.REDELIVER)
-        answer = _without(answer, secret, token)
+        answer = _without(answer, *endpoint.hidden(), secret, token)
         judged = judge(delivery.asked, answer, now)
         if token is not None and answer.status == _ACCEPTED:
             return judged._replace(final=_to_be_reported(endpoint, token, answer))
@@ -169,7 +170,7 @@ def _to_be_reported(endpoint: Endpoint, token: str, answer: "Answer") -> Final:
 def _without(answer: "Answer", *hidden: str | None) -> "Answer":
     """The answer, without what nobody is to find in a ledger; its sender knows it too."""
     body = answer.body
-    for text in hidden:
-        if text is not None:
-            body = body.replace(text.encode(), _HIDDEN)
+    for text in filter(None, hidden):
+        for written in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
+            body = body.replace(written.encode(), _HIDDEN)
     return answer._replace(body=body)
