@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -25,6 +25,8 @@ from foliot.execution.requests import Executed, wanted_of
 from foliot.executors.endpoints import PROVIDER as HTTP
 from foliot.executors.endpoints import endpoint_of
 from foliot.executors.http import HttpExecutor
+from foliot.executors.langgraph import PROVIDER as LANGGRAPH
+from foliot.executors.langgraph import LangGraphExecutor
 from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.services.accounts import AccountVerbs
 from foliot.services.configuration import stored_of
@@ -38,6 +40,7 @@ from foliot.wiring import Parts
 log = logging.getLogger("foliot")
 
 F = TypeVar("F", bound=Callable[..., Any])
+G = TypeVar("G", bound=Callable[..., Any] | str)
 
 _STOPPED_AT_ONCE = 130
 
@@ -65,7 +68,12 @@ class Foliot:
         self.pricing = pricing or pricing_of()
         self.functions = PythonExecutor(self.settings.threads)
         self.endpoints = HttpExecutor(http_allow())
-        self.executors: dict[str, Executor] = {PROVIDER: self.functions, HTTP: self.endpoints}
+        self._langgraphs = LangGraphExecutor(self.url)
+        self.executors: dict[str, Executor] = {
+            PROVIDER: self.functions,
+            HTTP: self.endpoints,
+            LANGGRAPH: self._langgraphs,
+        }
         """By provider."""
         self._graphs: dict[Any, str] = {}
         self._declared: dict[str, dict[str, Any]] = {}
@@ -120,6 +128,36 @@ class Foliot:
         )
         return self.endpoints.register(endpoint)
 
+    def langgraph(
+        self,
+        name: str,
+        graph: Any,
+        *,
+        thread: str = "slot",
+        recursion_limit: int | None = None,
+        callbacks: Sequence[Any] = (),
+        on_unknown: str = "redeliver",
+        who: Iterable[str] = (),
+        expires_in: Span | None = None,
+        at_expiry: str = "reject",
+    ) -> str:
+        """Register a LangGraph graph, a function that makes one or the path of either as the target `langgraph:name`.
+
+        `thread` says which runs go on with one conversation: each `slot` has its own, or a `schedule` has one for all.
+        `who`, `expires_in` and `at_expiry` are for the questions that the graph asks by `interrupt`.
+        """
+        return self._langgraphs.register(
+            name,
+            graph,
+            thread=thread,
+            recursion_limit=recursion_limit,
+            callbacks=callbacks,
+            on_unknown=on_unknown_of(on_unknown),
+            who=who,
+            expires_in=expires_in,
+            at_expiry=at_expiry,
+        )
+
     def provider(self, name: str, executor: Executor) -> None:
         """Let an executor of your own run the targets `name:...`; it keeps the promises of `Executor`."""
         if name in self.executors:
@@ -161,24 +199,30 @@ class Foliot:
         input: Any = None,
         labels: Mapping[str, str] | None = None,
         memo: Any = None,
-    ) -> Callable[[F], F]:
-        """Declare a schedule of the graph below it; it is created or changed when the program starts."""
+    ) -> Callable[[G], G]:
+        """Declare a schedule of the graph below it, or of a target; created or changed when the program starts."""
         if name is not None and not isinstance(name, str):
             raise Invalid(f"schedule takes options, as in @app.schedule(cron='0 9 * * *'), got {name!r}")
         options = {key: value for key, value in locals().items() if key not in ("self", "name") and value is not None}
 
-        def declare(function: F) -> F:
-            graph = self._graphs.get(function)
-            if graph is None:
-                graph = getattr(function, "__name__", "")
-                self.graph(graph)(function)
-            self._declare(name, graph, options)
+        def declare(function: G) -> G:
+            self._declare(name, self._graph_of(function), options)
             return function
 
         return declare
 
+    def _graph_of(self, function: Any) -> str:
+        """The target given, or the name of a function; one that is not yet registered is from now on."""
+        if isinstance(function, str):
+            return target_of(function)
+        graph = self._graphs.get(function)
+        if graph is None:
+            graph = getattr(function, "__name__", "")
+            self.graph(graph)(function)
+        return graph
+
     def _declare(self, name: str | None, graph: str, options: dict[str, Any]) -> None:
-        title = name or graph
+        title = name or graph.partition(":")[2] or graph
         if slug_of(title) in map(slug_of, self._declared):
             remedy = "give each a name of its own" if name else "give the second one a name"
             raise Invalid(f"a schedule named {title!r} is declared twice: {remedy}")

@@ -4,6 +4,7 @@ import asyncio
 import selectors
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from foliot.app import Foliot
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of
 from foliot.engine.loop import Engine
+from foliot.executors.langgraph import in_memory
 from foliot.services.views import Run
 from foliot.wiring import Parts
 
@@ -42,12 +44,25 @@ class _Selector(selectors.DefaultSelector):
         return super().select(0)
 
 
+class _NoThreads(ThreadPoolExecutor):
+    """What is handed to a thread is done at once: virtual time would not wait for it."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            done.set_exception(error)
+        return done
+
+
 class _Loop(asyncio.SelectorEventLoop):
     """An event loop that lives in virtual time."""
 
     def __init__(self, selector: _Selector) -> None:
         super().__init__(selector)
         self._virtual = selector
+        self.set_default_executor(_NoThreads())
 
     def time(self) -> float:
         return self._virtual.time
@@ -198,9 +213,10 @@ class World:
 def virtual(app: Foliot, start: datetime | str, *, database: str | None = None, workers: int = 1) -> Iterator[World]:
     """The app in a world of its own: its schedules on a fresh SQLite file, or on the database given, from `start`.
 
-    Async functions that sleep do so in virtual time; sync ones take none. The app's own database is not touched.
+    Async functions that sleep do so in virtual time; sync ones, and `asyncio.to_thread`, take none. The app's own
+    database is not touched.
     """
-    with tempfile.TemporaryDirectory(prefix="foliot-") as folder:
+    with tempfile.TemporaryDirectory(prefix="foliot-") as folder, in_memory(app.executors.values()):
         world = World(app, start, database or f"sqlite:///{Path(folder) / 'world.db'}", workers)
         try:
             world.open()

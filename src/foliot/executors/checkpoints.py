@@ -1,0 +1,154 @@
+"""Where LangGraph keeps its checkpoints: beside our database, never in the same file."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+from sqlalchemy import URL, make_url
+
+from foliot.domain.errors import Unavailable
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+SUFFIX = ".langgraph"
+_SETUP_LOCK = 0x6C616E676772
+_ASK_AGAIN = 0.05
+
+
+class Checkpoints(Protocol):
+    """Lends savers to runs."""
+
+    def saver(self) -> "AbstractAsyncContextManager[BaseCheckpointSaver[Any]]":
+        """A saver on the running loop, for as long as a run needs it."""
+
+
+class MemoryCheckpoints:
+    """For virtual worlds: they last as long as the world."""
+
+    def __init__(self) -> None:
+        self._saver: InMemorySaver | None = None
+
+    @asynccontextmanager
+    async def saver(self) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
+        from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415
+
+        if self._saver is None:
+            self._saver = InMemorySaver()
+        yield self._saver
+
+
+class StoredCheckpoints:
+    """Those of one database: a second file beside SQLite's, tables of LangGraph's own in PostgreSQL.
+
+    All runs of a loop share one connection. It is open while any of them needs it, so nothing is left to be closed.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._shared: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
+        self._is_set_up = False
+
+    @asynccontextmanager
+    async def saver(self) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
+        loop = asyncio.get_running_loop()
+        shared = self._shared.get(loop)
+        if shared is None or shared.is_cut_off:
+            shared = self._shared[loop] = _Shared(self._open())
+        shared.users += 1
+        try:
+            yield await shared.saver()
+        finally:
+            shared.users -= 1
+            if shared.users == 0:
+                if self._shared.get(loop) is shared:
+                    del self._shared[loop]
+                await shared.close()
+
+    @asynccontextmanager
+    async def _open(self) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
+        url = make_url(self._url)
+        opened = self._sqlite(url) if url.get_backend_name() == "sqlite" else self._postgresql(url)
+        async with AsyncExitStack() as stack:
+            try:
+                saver = await stack.enter_async_context(opened)
+            except (sqlite3.OperationalError, psycopg.OperationalError, OSError) as error:
+                name = url.database if url.host is None else f"{url.host}/{url.database}"
+                raise Unavailable(f"LangGraph's checkpoints beside {name} cannot be used now: {error}") from error
+            yield saver
+
+    @asynccontextmanager
+    async def _sqlite(self, url: URL) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
+        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415
+
+        async with AsyncSqliteSaver.from_conn_string(f"{url.database}{SUFFIX}") as saver:
+            await saver.setup()
+            yield saver
+
+    @asynccontextmanager
+    async def _postgresql(self, url: URL) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
+        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415
+
+        async with await psycopg.AsyncConnection[DictRow].connect(
+            url.set(drivername="postgresql").render_as_string(hide_password=False),
+            autocommit=True,
+            prepare_threshold=None,
+            row_factory=dict_row,
+            connect_timeout=5,
+            application_name="foliot langgraph",
+        ) as cx:
+            saver = AsyncPostgresSaver(cx)
+            if not self._is_set_up:
+                await _set_up(cx, saver)
+                self._is_set_up = True
+            yield saver
+
+
+class _Shared:
+    """One saver, and how many runs use it."""
+
+    def __init__(self, opened: "AbstractAsyncContextManager[BaseCheckpointSaver[Any]]") -> None:
+        self.users = 0
+        self._opened = opened
+        self._saver: BaseCheckpointSaver[Any] | None = None
+        self._opening = asyncio.Lock()
+        self._stack = AsyncExitStack()
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether its server is gone: whoever comes now opens another."""
+        return bool(getattr(getattr(self._saver, "conn", None), "closed", False))
+
+    async def saver(self) -> "BaseCheckpointSaver[Any]":
+        async with self._opening:
+            if self._saver is None:
+                self._saver = await self._stack.enter_async_context(self._opened)
+        return self._saver
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+
+async def _set_up(cx: psycopg.AsyncConnection[DictRow], saver: "AsyncPostgresSaver") -> None:
+    """Create its tables, one process at a time.
+
+    The lock is asked for again and again: whoever waited in it would hold up the indexes that are built concurrently.
+    """
+    while not await _is(cx, "SELECT pg_try_advisory_lock(%s) AS it_is"):
+        await asyncio.sleep(_ASK_AGAIN)
+    try:
+        await saver.setup()
+    finally:
+        await _is(cx, "SELECT pg_advisory_unlock(%s) AS it_is")
+
+
+async def _is(cx: psycopg.AsyncConnection[DictRow], question: str) -> bool:
+    answer = await (await cx.execute(question.encode(), (_SETUP_LOCK,))).fetchone()
+    return answer is not None and bool(answer["it_is"])
