@@ -101,7 +101,7 @@ async def _streamed(
     if (excess := _excess(request)) is not None:
         yield excess
         return
-    call = graph.astream(given, config, stream_mode=MODES, subgraphs=True, durability="sync")
+    call = graph.astream(given, config, stream_mode=list(MODES), subgraphs=True, durability="sync")
     failure: Final | None = None
     try:
         async with aclosing(cast("AsyncGenerator[Any]", call)) as streamed:

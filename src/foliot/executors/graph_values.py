@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from enum import Enum
@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
 
 from foliot.domain.events import Final
@@ -25,11 +26,18 @@ def input_of(graph: Graph, text: str | None) -> Any:
     said = given if isinstance(given, str) else given.get("message") if isinstance(given, dict) else None
     if not isinstance(said, str):
         return given
-    taken = graph.get_input_jsonschema().get("properties", {})
+    taken = _names_taken(graph)
     if "messages" not in taken or "message" in taken:
         return given
     others = {key: value for key, value in given.items() if key != "message"} if isinstance(given, dict) else {}
     return {**others, "messages": [*others.get("messages", ()), ("user", said)]}
+
+
+def _names_taken(graph: Graph) -> Collection[str]:
+    """The names of the graph's input schema; its own JSON schema is not to be had for every type."""
+    if isinstance(graph, CompiledStateGraph):
+        return graph.builder.schemas[graph.builder.input_schema]
+    return () if isinstance(graph.input_channels, str) else graph.input_channels
 
 
 def messages_in(value: Any) -> Iterator[BaseMessage]:
