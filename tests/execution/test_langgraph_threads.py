@@ -20,7 +20,26 @@ from foliot.domain.events import DONE, AssistantFinal, ErrorCode, TextDelta
 from foliot.domain.questions import AtExpiry, Question, Verdict
 from foliot.executors.langgraph import LangGraphExecutor
 from tests.builders import HOUR, NOON
+from tests.databases import PostgresqlServer
 from tests.execution.graphs import HELLO, Delivered, Stage, a_graph, a_line, a_request, a_talk, answered, deliver
+
+
+@pytest.fixture(scope="module")
+def one_database(request: pytest.FixtureRequest) -> str:
+    """A server is slow to let go of many."""
+    server: PostgresqlServer = request.getfixturevalue("postgresql_server")
+    return server.new_database()
+
+
+@pytest.fixture
+def database_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where no thread has begun; on SQLite and on PostgreSQL."""
+    if database_kind == "sqlite":
+        return f"sqlite:///{tmp_path / 'foliot.db'}"
+    url: str = request.getfixturevalue("one_database")
+    with psycopg.connect(url) as cx:
+        cx.execute("DROP TABLE IF EXISTS checkpoints, checkpoint_blobs, checkpoint_writes, checkpoint_migrations")
+    return url
 
 
 class Steps(TypedDict):
@@ -200,8 +219,8 @@ def test_a_database_that_is_away_makes_the_run_unavailable(tmp_path: Path) -> No
     assert "checkpoints" in (told.final.words or "")
 
 
-def test_a_connection_that_was_cut_off_is_not_lent_again(postgresql_server: Any) -> None:
-    url = postgresql_server.new_database()
+def test_a_connection_that_was_cut_off_is_not_lent_again(one_database: str) -> None:
+    url = one_database
 
     async def main() -> list[ErrorCode | None]:
         executor = LangGraphExecutor(url)

@@ -88,7 +88,10 @@ class StoredCheckpoints:
     async def _sqlite(self, url: URL) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
         from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415
 
-        async with AsyncSqliteSaver.from_conn_string(f"{url.database}{SUFFIX}") as saver:
+        path = f"{url.database}{SUFFIX}"
+        # A file that cannot be opened is better found out here: aiosqlite would leave a thread behind.
+        sqlite3.connect(path).close()
+        async with AsyncSqliteSaver.from_conn_string(path) as saver:
             await saver.setup()
             yield saver
 
