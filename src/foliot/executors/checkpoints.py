@@ -93,6 +93,7 @@ class StoredCheckpoints:
         sqlite3.connect(path).close()
         async with AsyncSqliteSaver.from_conn_string(path) as saver:
             await saver.setup()
+            await saver.conn.execute("PRAGMA synchronous=FULL")
             yield saver
 
     @asynccontextmanager

@@ -24,7 +24,7 @@ _BY_NAME = {
 _BY_HTTP_STATUS = {
     408: ErrorCode.TIMEOUT,
     429: ErrorCode.RATE_LIMIT,
-    **dict.fromkeys((500, 502, 503, 504, 529), ErrorCode.PROVIDER_UNAVAILABLE),
+    **dict.fromkeys(range(500, 600), ErrorCode.PROVIDER_UNAVAILABLE),
 }
 _DEEPEST = 10
 
@@ -51,5 +51,5 @@ def _code_of(error: BaseException) -> ErrorCode | None:
     for kind in type(error).__mro__:
         if kind.__name__ in _BY_NAME:
             return _BY_NAME[kind.__name__]
-    status = getattr(error, "status_code", None)
+    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
     return _BY_HTTP_STATUS.get(status) if isinstance(status, int) else None
