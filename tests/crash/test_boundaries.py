@@ -62,6 +62,8 @@ DOORS = {
     "execution.till.Till.report": ("report",),
     "services.runs.RunVerbs.cancel": ("cancel",),
     "services.runs.RunVerbs.decide": ("decide",),
+    # It is the same as `decide`, but for who says what of the run.
+    "services.runs.RunVerbs.complete": ("decide",),
     "services.runs.RunVerbs.terminate": ("terminate",),
     "services.runs.RunVerbs.retry": ("retry",),
 }

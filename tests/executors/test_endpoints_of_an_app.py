@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from foliot import Foliot, Invalid
+from foliot import Conflict, Denied, Foliot, Invalid
 from foliot.domain.credits import Pricing
 from foliot.domain.runs import FINAL
 from foliot.services.views import Run
@@ -130,3 +130,71 @@ def test_who_calls_nothing_does_not_load_the_library_for_it(module: str) -> None
     program = f"import sys, {module}; print([name for name in sys.modules if name.startswith('http' + 'x2')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class TestOfLongWork:
+    """An endpoint that answers 202 and reports later."""
+
+    @staticmethod
+    def waiting(tmp_path: Path, then: Callable[[Foliot, str, str], Any], **options: Any) -> tuple[Foliot, Run]:
+        """The app and the run, once `then` was done with the run's id and token while it waited."""
+        app = Foliot(f"sqlite:///{tmp_path / 'ledger.db'}")
+        with a_receiver(Reply(202)) as receiver:
+            app.endpoint("billing", receiver.url(), secret=CANARY, callback=True, **options)
+
+            def report(run_id: str) -> None:
+                waits = lambda: app.runs.get(run_id).status == "waiting" or None  # noqa: E731
+                wait_for("the run to wait", waits, every=0.02)
+                then(app, run_id, receiver.seen[0].json["callback"]["token"])
+
+            run = run_once(app, report)
+        return app, run
+
+    def test_a_report_ends_the_run_well(self, tmp_path: Path) -> None:
+        app, run = self.waiting(tmp_path, lambda app, run, token: app.runs.complete(run, token, result={"sent": 3}))
+        assert (run.status, run.result) == ("success", {"sent": 3})
+        assert app.runs.questions(run.id)[0].decided_by == "callback"
+        app.close()
+
+    def test_a_report_of_failure_is_a_failure_with_its_code(self, tmp_path: Path) -> None:
+        report = {"error": "no paper", "code": "provider_unavailable"}
+        app, run = self.waiting(tmp_path, lambda app, run, token: app.runs.complete(run, token, **report))
+        assert (run.status, run.reason, run.error) == ("error", "provider_unavailable", "no paper")
+        app.close()
+
+    def test_a_report_that_is_made_twice_counts_once(self, tmp_path: Path) -> None:
+        def twice(app: Foliot, run: str, token: str) -> None:
+            app.runs.complete(run, token, result=1)
+            app.runs.complete(run, token, result=2)
+
+        app, run = self.waiting(tmp_path, twice)
+        assert run.result == 1
+        app.close()
+
+    def test_nobody_reports_without_the_token_and_no_person_decides(self, tmp_path: Path) -> None:
+        def try_in_vain(app: Foliot, run: str, token: str) -> None:
+            with pytest.raises(Denied, match="that is not the token of"):
+                app.runs.complete(run, token[::-1])
+            with pytest.raises(Conflict, match="waits for its target to report, not for a person"):
+                app.runs.decide(run, "approve")
+            with pytest.raises(Invalid, match="code takes"):
+                app.runs.complete(run, token, error="no", code="bad_luck")
+            app.runs.complete(run, token)
+
+        app, run = self.waiting(tmp_path, try_in_vain)
+        assert run.status == "success"
+        app.close()
+
+    def test_without_a_report_in_time_it_has_timed_out(self, tmp_path: Path) -> None:
+        app, run = self.waiting(tmp_path, lambda app, run, token: None, callback_within="1s")
+        assert (run.status, run.reason) == ("error", "timeout")
+        app.close()
+
+    def test_a_report_about_a_run_that_waits_for_none_is_a_conflict(self, tmp_path: Path) -> None:
+        app = Foliot(f"sqlite:///{tmp_path / 'ledger.db'}")
+        with a_receiver(Reply(200)) as receiver:
+            app.endpoint("billing", receiver.url())
+            run = run_once(app)
+        with pytest.raises(Conflict, match="waits for no report: it is success"):
+            app.runs.complete(run.id, "token")
+        app.close()

@@ -41,8 +41,7 @@ async def held(graph: Graph, registered: Registered, request: Request) -> AsyncG
     context = request.context
     ear = Ear()
     config = config_of(registered, context, ear)
-    answer = getattr(context, "answer", None)
-    place = await place_of(graph, config, context.run_id, answer, input_of(graph, request.input))
+    place = await place_of(graph, config, context.run_id, context.answer, input_of(graph, request.input))
     transcript = Transcript(ear, await _known(graph, config, context.run_id, place))
     if place.is_begun:
         for bill in transcript.recall(messages_in(place.snapshot.values)):

@@ -2,14 +2,19 @@
 
 from typing import NamedTuple
 
-from foliot.books.asking import post_decision
+from foliot.books.asking import post_completion, post_decision
 from foliot.books.configurations import scheduled
 from foliot.books.entries import Entries
+from foliot.domain.delivery import InProgress
 from foliot.domain.errors import Conflict, Denied
 from foliot.domain.questions import CALLBACK, Verdict
 from foliot.domain.runs import Status
 from foliot.domain.schedule import State
+from foliot.domain.settlement import Outcome
+from foliot.domain.signing import is_token_of
 from foliot.ports import QuestionRow, RunRow, ScheduleRow, Transaction
+
+_SOON = 1.0
 
 
 class Decision(NamedTuple):
@@ -46,6 +51,34 @@ def decide(
     _check(last, run, run_id, decision, tx.now)
     decided = last._replace(decision=name, verdict=decision.verdict, feedback=decision.feedback, decided_by=decision.by)
     post_decision(tx, entries, scheduled(row), state, run, decided)
+
+
+def complete(
+    tx: Transaction,
+    entries: Entries,
+    row: ScheduleRow,
+    run: RunRow,
+    state: State,
+    run_id: str,
+    token: str,
+    outcome: Outcome,
+) -> None:
+    """End a run as its target reports that waits for it to do so; told twice, it is told once."""
+    questions = tx.questions_of([run.ref])
+    if run.status == Status.RUNNING:
+        raise InProgress(f"run {run_id} is still being delivered: report again in a moment", _SOON)
+    last = questions[-1] if questions else None
+    if last is None or last.kind != CALLBACK or last.reference is None:
+        raise Conflict(f"run {run_id} waits for no report: it is {run.status}")
+    if not is_token_of(token, last.reference):
+        raise Denied(f"that is not the token of {run_id}: send the one that came with its call")
+    if last.decided_by == CALLBACK:
+        return
+    if run.status != Status.WAITING:
+        raise Conflict(f"run {run_id} does not wait any more: it is {run.status}")
+    verdict = Verdict.APPROVE if outcome.status is Status.SUCCESS else Verdict.REJECT
+    tx.close_question(last._replace(verdict=verdict, decided_by=CALLBACK))
+    post_completion(tx, entries, scheduled(row), state, run, outcome)
 
 
 def _check(question: QuestionRow, run: RunRow, run_id: str, decision: Decision, now: int) -> None:

@@ -7,16 +7,17 @@ from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
 from foliot.domain.errors import Conflict, Invalid, NotFound
+from foliot.domain.events import ErrorCode
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import instant_of, moment_of
 from foliot.domain.policies import count_of
 from foliot.domain.questions import feedback_of, verdict_of
 from foliot.domain.runs import FINAL, OPEN, Hold, Kind, Order, Reason, Status
-from foliot.domain.schedule import State, text_of, user_of
+from foliot.domain.schedule import State, json_text, text_of, user_of
 from foliot.domain.settlement import Outcome
 from foliot.domain.slots import Slot, read_run_id
 from foliot.ports import RunFilter, RunRow, ScheduleRow, Transaction
-from foliot.services.deciding import Decision, decide
+from foliot.services.deciding import Decision, complete, decide
 from foliot.services.desk import Desk, find_row
 from foliot.services.schedules import Moment
 from foliot.services.views import Gap, Question, Receipt, Run, question_view, receipt_view, run_view
@@ -112,10 +113,28 @@ class RunVerbs:
         decision = Decision(verdict_of(verdict), feedback_of(feedback), user_of(by), text_of("id", id))
 
         def act(tx: Transaction, entries: Entries) -> None:
-            row, _ = _find(tx, run_id)
-            (state,) = tx.states([row.ref])
-            row, run = _find(tx, run_id)
-            decide(tx, entries, row, run, state, run_id, decision)
+            decide(tx, entries, *_find_held(tx, run_id), run_id, decision)
+
+        self._desk.write(act)
+        return self.get(run_id)
+
+    def complete(
+        self, run_id: str, token: str, *, result: Any = None, error: str | None = None, code: str = "internal"
+    ) -> Run:
+        """Report how a run ended that waits for its target to do so: well, with that result, or with an error.
+
+        The token came with the call. Told twice, it is told once.
+        """
+        if code not in list(ErrorCode):
+            raise Invalid(f"code takes {', '.join(map(repr, map(str, ErrorCode)))}, got {code!r}")
+        if not isinstance(token, str):
+            raise Invalid(f"token takes the text that came with the call, got {type(token).__name__}")
+        outcome = Outcome(Status.SUCCESS, result=json_text("result", result))
+        if error is not None:
+            outcome = Outcome(Status.ERROR, Reason(code), error=text_of("error", error))
+
+        def act(tx: Transaction, entries: Entries) -> None:
+            complete(tx, entries, *_find_held(tx, run_id), run_id, token, outcome)
 
         self._desk.write(act)
         return self.get(run_id)
@@ -221,10 +240,17 @@ def _find(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow]:
     return row, run
 
 
-def _find_open(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
+def _find_held(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
+    """The run and its schedule's state, held for this transaction."""
     row, _ = _find(tx, run_id)
     (state,) = tx.states([row.ref])
+    # Read again under the lock: what was read before it may have changed since.
     row, run = _find(tx, run_id)
+    return row, run, state
+
+
+def _find_open(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
+    row, run, state = _find_held(tx, run_id)
     if run.status not in OPEN:
         raise Conflict(f"run {run_id} is over ({run.status}): only an open run can be stopped")
     return row, run, state
