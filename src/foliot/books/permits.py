@@ -105,9 +105,11 @@ class Permits:
             spent = tx.spent_since(owner, ref, budget.begins_at(tx.now)) + taken.get((owner, ref), 0)
             left = budget.credits - spent
             starts = starts_within(left, estimate)
-            if starts is not None and (least is None or starts < least):
-                least = starts
-            pauses |= starts == 0 and budget.when_spent is WhenSpent.PAUSE
+            if starts is None or (least is not None and starts > least):
+                continue
+            is_spent_first = least is None or starts < least
+            pauses = budget.when_spent is WhenSpent.PAUSE or (pauses and not is_spent_first)
+            least = starts
         owners = tuple((owner, ref) for owner, ref, _ in budgets)
         return Allowance(least, estimate or 0, owners, pauses)
 

@@ -46,6 +46,8 @@ def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: St
     _post_generation(entries, schedule, state, generation)
     if generation.due or (state.held and not state.is_paused(tx.now)):
         state = post_applicants(tx, entries, schedule, state, [Applicant(*slot) for slot in generation.due])
+    # It may have paused anew just now, because its budget is spent.
+    resumes = resumes and not state.is_paused(tx.now)
     if resumes and (state.wake_at is None or state.wake_at > tx.now):
         tx.wake_retries(state.ref, state.target)
         state = state._replace(pause_from=None, pause_to=None)

@@ -81,9 +81,12 @@ class Pricing(NamedTuple):
         return estimate_of(self.model_in(input), len(input or ""), self.markup)
 
     def cost_each(self, costs: Sequence[int], input: str | None) -> int | None:
-        """What a run may cost: the median of what the last ones did, else an estimate for its model; None: unknown."""
+        """What a run may cost: the median of what the last ones did, else an estimate for its model; None: unknown.
+
+        Where one of them did cost something, none is known to cost nothing.
+        """
         if any(costs):
-            return round(median(costs))
+            return max(1, round(median(costs)))
         return None if self.model_in(input) is None else self.estimate(input)
 
     def needs_confirmation(self, slots: int, cost_each: int | None) -> bool:
