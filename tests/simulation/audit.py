@@ -16,6 +16,10 @@ AUDITED = (
     tables.backfills,
     tables.workers,
     tables.grants,
+    tables.accounts,
+    tables.postings,
+    tables.receipts,
+    tables.spendings,
 )
 
 

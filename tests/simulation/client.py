@@ -1,4 +1,4 @@
-"""A client beside the workers: it creates, edits, pauses, triggers, skips, stops and deletes at drawn moments."""
+"""A client beside the workers: it creates, edits, pauses, triggers, skips, stops, pays and deletes at drawn moments."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -6,17 +6,19 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from foliot.domain.credits import Pricing
 from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from foliot.domain.instants import instant_of, moment_of
+from foliot.execution.till import Till
 from foliot.services.desk import Desk
 from foliot.services.grants import GrantVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
 from foliot.services.views import Run
 from tests.simulation.conductor import Killed
+from tests.simulation.purse import Purse
 from tests.simulation.shaky import Fate, ShakyDatabase
 from tests.simulation.story import Story
+from tests.simulation.usage import INPUTS, PRICING, USERS, drawn_budget, drawn_run_limits
 from tests.simulation.wishes import Wishes
 from tests.simulation.worker import ASYNC_JOB, SYNC_JOB
 
@@ -51,6 +53,8 @@ def drawn_policies(chance: Random) -> dict[str, Any]:
         (0.2, {"catchup_cap": chance.randint(1, 3)}),
         (0.2, {"grace": chance.choice(("5s", "5m"))}),
         (0.3, {"lookahead": "10m"}),
+        (0.25, {"budget": drawn_budget(chance)}),
+        (0.2, drawn_run_limits(chance)),
     ):
         if chance.random() < share:
             policies |= options
@@ -58,8 +62,14 @@ def drawn_policies(chance: Random) -> dict[str, Any]:
 
 
 def drawn_schedule(chance: Random, overlap: str) -> dict[str, Any]:
-    target = f"python:{chance.choice((ASYNC_JOB, SYNC_JOB))}"
-    return {"target": target, "user": "ann", "overlap": overlap, **drawn_timing(chance), **drawn_policies(chance)}
+    return {
+        "target": f"python:{chance.choice((ASYNC_JOB, SYNC_JOB))}",
+        "user": chance.choice(USERS),
+        "input": chance.choice(INPUTS),
+        "overlap": overlap,
+        **drawn_timing(chance),
+        **drawn_policies(chance),
+    }
 
 
 class Client:
@@ -82,14 +92,18 @@ class Client:
         self._wishes = wishes
         self._chance = chance
         self._now = now
-        desk = Desk(ShakyDatabase(fate, self), wake, Pricing())
+        database = ShakyDatabase(fate, self)
+        desk = Desk(database, wake, PRICING)
         self.schedules = ScheduleVerbs(desk)
         self.runs = RunVerbs(desk)
         self.grants = GrantVerbs(desk)
+        self.purse = Purse(self, desk, Till(database, PRICING, inline=True), chance)
         self.names: list[str] = []
+        self._shared: list[str] = []
 
     def settle_in(self) -> None:
         """A schedule of every overlap policy, and two more."""
+        self.purse.settle_in()
         for number, overlap in enumerate((*OVERLAPS, *self._chance.sample(OVERLAPS, 2))):
             name = f"s{number}-{overlap.replace('_', '-')}"
             self.names.append(name)
@@ -138,6 +152,7 @@ class Client:
             (2, self._revoke),
             (1, self._let_expire),
             (5, self._permit_again),
+            *self.purse.deeds(),
         ]
         (deed,) = self._chance.choices([deed for _, deed in deeds], [weight for weight, _ in deeds])
         try:
@@ -160,7 +175,9 @@ class Client:
         if self._chance.random() < 0.3:
             changes["overlap"] = self._chance.choice(OVERLAPS)
         if self._chance.random() < 0.3:
-            changes |= {"limit": None, "pause_on_failure": None}
+            changes |= dict.fromkeys(("limit", "pause_on_failure", "budget", "max_calls", "max_tokens", "max_credits"))
+        if self._chance.random() < 0.2:
+            changes["input"] = self._chance.choice(INPUTS)
         if self._chance.random() < 0.2:
             changes["target"] = f"python:{self._chance.choice((ASYNC_JOB, SYNC_JOB))}"
         self.do("patch", name, lambda: self.schedules.patch(name, **changes))
@@ -177,7 +194,7 @@ class Client:
 
     def _trigger(self, name: str) -> None:
         overlap = self._chance.choice((None, None, *OVERLAPS))
-        given = self._chance.choice((None, 1))
+        given = self._chance.choice((None, 1, *INPUTS))
         self.do("trigger", name, lambda: self.schedules.trigger(name, overlap=overlap, input=given))
 
     def _skip_to_come(self, name: str) -> None:
@@ -213,7 +230,7 @@ class Client:
             "which": self._chance.choice(("missing", "failed", "all")),
             "order": self._chance.choice(("oldest_first", "newest_first")),
             "concurrency": self._chance.choice((None, 1, 3)),
-            "input": self._chance.choice((None, "again")),
+            "input": self._chance.choice((None, "again", *INPUTS)),
         }
         self.do("backfill", name, lambda: self.schedules.backfill(name, start, end, **options))
 
@@ -242,11 +259,20 @@ class Client:
         self.do("patch", name, lambda: self.schedules.patch(name, grant=self._new_grant()))
 
     def _new_grant(self) -> str:
-        return self.grants.create("graph:execute:python:*", user="ann").id
+        """One of its own, or one that others have too, and its budget with them."""
+        if self._shared and self._chance.random() < 0.4:
+            return self._chance.choice(self._shared)
+        budget = drawn_budget(self._chance) if self._chance.random() < 0.4 else None
+        grant = self.grants.create("graph:execute:python:*", user=self._chance.choice(USERS), budget=budget).id
+        self._shared.append(grant)
+        return grant
 
     def bring_to_rest(self) -> None:
         """No new slots from now on; what there is goes on."""
+        for grant in self.grants.list():
+            self.do("allow", grant.id, partial(self.grants.allow, grant.id, None))
         for schedule in self.schedules.list():
-            changes: dict[str, Any] = {"cron": None, "every": None, "jitter": None, "at": FAR, "pause_on_failure": None}
+            changes: dict[str, Any] = {"cron": None, "every": None, "jitter": None, "at": FAR}
+            changes |= dict.fromkeys(("pause_on_failure", "budget"))
             self.do("patch", schedule.id, partial(self.schedules.patch, schedule.id, **changes))
             self.do("resume", schedule.id, partial(self.schedules.resume, schedule.id))

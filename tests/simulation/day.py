@@ -21,6 +21,7 @@ from tests.simulation.conductor import MICROSECONDS, Conductor
 from tests.simulation.judge import Judge
 from tests.simulation.shaky import SLOW_COMMIT, Caller
 from tests.simulation.story import Execution, Story
+from tests.simulation.usage import Call
 from tests.simulation.weather import Weather
 from tests.simulation.wishes import Wishes
 from tests.simulation.worker import LEASE, LOOK, SETTINGS, Worker
@@ -94,6 +95,8 @@ class World:
         )
         self.client.steady = self.clock.steady
         self.client.acknowledged = self.judge.acknowledged
+        self.client.purse.pays = self.judge.money.paid.__setitem__
+        self.client.purse.says = self.judge.reported
         self.workers: list[Worker | None] = [None] * WORKERS
         self.is_resting = False
         self._started = 0
@@ -167,6 +170,10 @@ class World:
     def in_thread(self, whom: str, context: Context, until: float) -> None:
         launch = context._launch
         self.punctuality.in_thread(whom, (launch.ref, launch.token), until)
+
+    def used(self, execution: Execution, call: Call) -> None:
+        execution.calls.append(call)
+        self.judge.money.say(execution.ref, call)
 
     # Workers come and go
 

@@ -4,18 +4,21 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from foliot.books.configurations import compiled
+from foliot.domain.grants import REFUSALS
 from foliot.domain.instants import MICROSECONDS, rfc3339
 from foliot.domain.runs import FINAL, LOSSES_UNTIL_ERROR, Hold, Kind, Reason, Status, is_legal
 from foliot.engine.settings import EngineSettings
 from tests.simulation import reasons
 from tests.simulation.audit import Change, Row
 from tests.simulation.debts import Debts
+from tests.simulation.money import Money
 from tests.simulation.promises import judge_promise
 from tests.simulation.pruning import judge_removal
 from tests.simulation.punctuality import Punctuality
 from tests.simulation.shadow import Shadow, instants
 from tests.simulation.shaky import SLOW_COMMIT
 from tests.simulation.story import Execution, Story
+from tests.simulation.usage import Call
 from tests.simulation.wishes import Wishes
 from tests.simulation.worker import LEASE, SETTINGS
 
@@ -25,6 +28,8 @@ _FIRST = (Status.PENDING, Status.RUNNING, Status.SKIPPED)
 """How a run may be recorded for the first time."""
 _FIXED = ("schedule_ref", "nominal_at", "kind", "backfill", "attempt", "created_at", "retry_of", "input")
 """What a run is never told anew."""
+_AT_THE_GATE = {Reason.PROVIDER_UNAVAILABLE, Reason.TIMEOUT, Reason.INSUFFICIENT_CREDITS, *REFUSALS}
+"""How a run may end whose code never began."""
 
 
 class Suspect(Protocol):
@@ -45,6 +50,7 @@ class Judge:
         self.shadow = Shadow()
         self.punctuality = Punctuality()
         self.debts = Debts(self)
+        self.money = Money(self)
         self.settings: EngineSettings = SETTINGS
         self.steady = steady
         self.db_times: list[tuple[float, int]] = []
@@ -64,6 +70,7 @@ class Judge:
 
     def committed(self, caller: Suspect, now: int, changes: list[Change]) -> None:
         """A transaction of the caller's is in the books."""
+        changes = self.money.open(now, changes)
         shadow, touched = self.shadow, self._touched(changes)
         old_cursors = {
             change.row["ref"]: shadow.cursors.get(change.row["ref"]) for change in changes if change.table == "cursors"
@@ -106,6 +113,7 @@ class Judge:
         for ref in touched:
             self._judge_counts(ref)
         self._judge_backfills(changes)
+        self.money.close(now, changes)
         self.debts.note(caller, changes, old_rows)
 
     def _nominals(self, changes: Iterable[Change]) -> dict[int, list[int]]:
@@ -270,7 +278,7 @@ class Judge:
             whose = None if owner is None else owner.name
             self.accuse("no zombie commit", f"{name} belongs to {whose} and was finished by {caller.name}")
         elif execution is None:
-            if row["reason"] not in (Reason.PROVIDER_UNAVAILABLE, Reason.TIMEOUT) and old["orders"] is None:
+            if row["reason"] not in _AT_THE_GATE and old["orders"] is None:
                 self.accuse(
                     "no zombie commit", f"{name} was finished under token {row['token']}, and never ran under it"
                 )
@@ -280,6 +288,7 @@ class Judge:
             kept = None if execution.result is None else f'"{execution.result}"'
             if execution.how != "returned" or row["result"] != kept:
                 self.accuse("no invented success", f"{name}: its code {execution.how} {kept}, recorded {row['result']}")
+            self.money.judge_success(row, execution)
         self.story.counts["settled"] += 1
         self._judge_times(row, now, name)
 
@@ -367,6 +376,7 @@ class Judge:
                 self.accuse("the judge has seen it all", f"the table {name} is not what its changes say")
         rows = (*self.shadow.runs.values(), *self.shadow.pruned.values())
         names = {reasons.name_of(self, row) for row in rows}
+        self.money.judge_the_end(tables["accounts"])
         for wish in self.wishes.acknowledged:
             if wish.verb in ("cancel", "terminate", "retry") and wish.what not in names:
                 self.accuse("what was acknowledged holds", f"{wish.verb} {wish.what}: there is no such run")
@@ -374,6 +384,12 @@ class Judge:
     def acknowledged(self, verb: str, what: str, result: object) -> None:
         """The client was told that it is done: so it is."""
         judge_promise(self, verb, what, result)
+
+    def reported(self, run_id: str, call: Call) -> None:
+        """A person is about to say what a run has used."""
+        for row in (*self.shadow.runs.values(), *self.shadow.pruned.values()):
+            if reasons.name_of(self, row) == run_id:
+                self.money.say(row["ref"], call)
 
     # Workers and executions
 
@@ -401,6 +417,7 @@ class Judge:
         latest = self._latest_db_time()
         if latest < row_due_at:
             self.accuse("none early", f"{execution.run_id} began {(row_due_at - latest) / MICROSECONDS} s early")
+        self.money.judge_begin(execution)
         if not execution.occupies:
             return
         for other in self.story.executions.values():

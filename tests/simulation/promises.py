@@ -6,7 +6,8 @@ from foliot.domain.grants import read_grant_id
 from foliot.domain.instants import moment_of
 from foliot.domain.policies import read_policies
 from foliot.domain.runs import FINAL, Reason
-from foliot.services.views import Backfill, Grant, Run, Schedule
+from foliot.execution.till import Charged
+from foliot.services.views import Account, Backfill, Grant, Run, Schedule
 from tests.simulation import reasons
 from tests.simulation.audit import Row
 
@@ -32,6 +33,10 @@ def judge_promise(judge: "Judge", verb: str, what: str, result: object) -> None:
         case Grant():
             found = judge.shadow.grants.get(read_grant_id(result.id))
             is_done = found is not None and _is_grant_done(verb, found, result)
+        case Account():
+            found, is_done = None, _is_paid(judge, verb, what, result)
+        case Charged():
+            found, is_done = None, verb == "report" and _is_charged(judge, what)
         case _:
             found = next((row for row in judge.shadow.schedules.values() if row["id"] == what), None)
             is_done = verb == "delete" and found is not None and found["deleted_at"] is not None
@@ -56,6 +61,8 @@ def _is_run_done(verb: str, row: Row) -> bool:
 def _is_grant_done(verb: str, row: Row, told: Grant) -> bool:
     if verb == "revoke":
         return row["revoked_at"] is not None
+    if verb == "allow":
+        return (row["budget"] is None) == (told.budget is None)
     return verb == "extend" and told.expires_at is not None and moment_of(row["expires_at"]) == told.expires_at
 
 
@@ -73,3 +80,18 @@ def _is_schedule_done(judge: "Judge", verb: str, row: Row, told: Schedule) -> bo
             return since is not None and (until and moment_of(until)) == told.paused_until
         case _:
             return verb == "resume" and (since is None or (until is not None and until <= judge.now()))
+
+
+def _is_paid(judge: "Judge", verb: str, what: str, told: Account) -> bool:
+    if verb == "limit":
+        return any(bool(row["is_limited"]) == told.limited for row in judge.money.accounts.values())
+    kind = {"top up": "top_up", "refund": "refund"}[verb]
+    return any(key[1] == kind and key[2].endswith(what) for key in judge.money.postings)
+
+
+def _is_charged(judge: "Judge", what: str) -> bool:
+    """Whether it is known what the call cost."""
+    receipts = (receipt for by_unit in judge.money.receipts.values() for receipt in by_unit.values())
+    name, _, unit = what.partition(" ")
+    reference = f"{name.replace('~', '/')}/{unit}"
+    return any(receipt["reference"] == reference and receipt["credits"] is not None for receipt in receipts)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from foliot.books.ending import PAUSED_BY_FAILURE
+from foliot.books.posting import PAUSED_BY_BUDGET
 from foliot.domain.grants import Grant, grant_id, refusal_of
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.policies import CatchUp, Overlap
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tests.simulation.judge import Judge
 
 _REPLACING = (Overlap.BUFFER_ONE, Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER)
+_BY_ITSELF = (PAUSED_BY_FAILURE, PAUSED_BY_BUDGET)
 
 
 class Moment(NamedTuple):
@@ -54,6 +56,12 @@ def unexplained(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> st
             return _replaced(judge, row, Overlap.CANCEL_OTHER)
         case Reason.GRANT_REVOKED | Reason.GRANT_EXPIRED | Reason.GRANT_SCOPE | Reason.GRANT_NOT_FOUND:
             return _forbidden(judge, moment, row)
+        case Reason.INSUFFICIENT_CREDITS:
+            return judge.money.unexplained_poverty(row)
+        case Reason.OVER_BUDGET:
+            return judge.money.budgeting.unexplained(moment, old, row)
+        case Reason.RUN_LIMIT:
+            return judge.money.unexplained_limit(row)
         case Reason.TIMEOUT:
             return _timed_out(judge, moment, row)
         case Reason.LOST:
@@ -167,12 +175,19 @@ def _paused(judge: "Judge", moment: Moment, row: Row) -> str | None:
     since = cursor["pause_from"]
     versions = [version for (ref, _), version in judge.shadow.versions.items() if ref == row["schedule_ref"]]
     # A person's pause is preceded by a sweep; one that follows a failure is not, whoever has prolonged it since.
-    by_failure = any(
-        version["paused_by"] == PAUSED_BY_FAILURE and version["updated_at"] == since for version in versions
-    )
+    by_itself = any(version["paused_by"] in _BY_ITSELF and version["updated_at"] == since for version in versions)
     # New rules begin with the nominal times after them: jitter around one of these may have it due before.
     by_edit = row["nominal_at"] > since and any(version["spec_since"] == since for version in versions)
-    return None if by_failure or by_edit or row["due_at"] >= since else "it was due before the pause"
+    # An edit in the midst of a pause settles it up to then: what is nominally after that was due in it all the same.
+    by_edit |= row["nominal_at"] > since and any(
+        version["updated_at"] == since and _was_paused(judge, version) for version in versions
+    )
+    return None if by_itself or by_edit or row["due_at"] >= since else "it was due before the pause"
+
+
+def _was_paused(judge: "Judge", version: Row) -> bool:
+    former = judge.shadow.versions.get((version["ref"], version["version"] - 1))
+    return former is not None and former["paused_by"] is not None
 
 
 def _wished(judge: "Judge", row: Row) -> str | None:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import NamedTuple
 
+from tests.simulation.usage import Call
+
 _LAST = 60
 
 
@@ -32,8 +34,10 @@ class Execution:
         self.began = began
         self.ended: float | None = None
         self.how: str | None = None
-        """returned, raised or stopped"""
+        """returned, raised, gave up, exceeded or stopped"""
         self.result: str | None = None
+        self.calls: list[Call] = []
+        """What it has used."""
 
 
 class Story:

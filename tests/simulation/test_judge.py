@@ -80,10 +80,10 @@ class Rash(Spoiled):
 @pytest.mark.parametrize(
     ("defect", "seed", "law"),
     [
-        (NoFence, 6, "no zombie commit"),
+        (NoFence, 61, "no zombie commit"),
         (LosesRows, 1, "no slot lost"),
         (Impatient, 1, "leases are respected"),
-        (Blind, 1, "no forbidden overlap"),
+        (Blind, 2, "no forbidden overlap"),
         (Rash, 1, "none early"),
         (Forgetful, 1, "nothing is forgotten"),
     ],

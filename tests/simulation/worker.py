@@ -8,11 +8,10 @@ from random import Random
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from foliot import Context
-from foliot.domain.credits import Pricing
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from foliot.engine.turn import Situation, Turn
-from foliot.execution.context import Cancelled
+from foliot.execution.context import Cancelled, LimitExceeded
 from foliot.execution.gate import LocalGate
 from foliot.execution.permission import Permission
 from foliot.execution.records import Records
@@ -22,6 +21,7 @@ from foliot.ports import Control, Launch, Transaction
 from tests.simulation.conductor import MICROSECONDS, Conductor, Process
 from tests.simulation.shaky import Fate, ShakyDatabase, ShakyGate
 from tests.simulation.story import Execution, Story
+from tests.simulation.usage import PRICING, Call, calls_of
 
 LEASE = 600.0
 HEARTBEAT = 100.0
@@ -53,6 +53,8 @@ class Plan(NamedTuple):
     beats: bool
     """Says how far it has come."""
     result: str | None
+    is_deaf: bool
+    """Goes on when it has used more than it may."""
 
 
 class Surroundings(Fate, Protocol):
@@ -75,6 +77,9 @@ class Surroundings(Fate, Protocol):
 
     def in_thread(self, whom: str, context: Context, until: float) -> None: ...
 
+    def used(self, execution: Execution, call: Call) -> None:
+        """Its code is about to report a call."""
+
 
 def plan_of(seed: int, run_id: str, token: int) -> Plan:
     """Drawn from what is executed, not from when: the same wherever it is delivered."""
@@ -86,6 +91,7 @@ def plan_of(seed: int, run_id: str, token: int) -> Plan:
         is_stubborn=chance.random() < 0.15,
         beats=chance.random() < 0.3,
         result=chance.choice((None, f"{run_id} {token}")),
+        is_deaf=chance.random() < 0.3,
     )
 
 
@@ -105,9 +111,9 @@ class Worker(Process):
         """Runs that came to the gate in vain, and may come to the threads much later than they were leased."""
         database = ShakyDatabase(world, self)
         records = Records(database, inline=True)
-        local = LocalGate({PROVIDER: executor}, Permission(records, self), Till(records, Pricing()))
+        local = LocalGate({PROVIDER: executor}, Permission(records, self), Till(records, PRICING))
         gate = ShakyGate(local, lambda launch: world.is_gate_away(name, launch), self._turn_away)
-        self.engine = Engine(database, gate, self, name, settings)
+        self.engine = Engine(database, gate, self, name, settings, PRICING)
         _watch_turns(self.engine, lambda at: world.looked(name, at))
         self.working = self.loop.create_task(self.engine.run())
         self.is_stopping = False
@@ -162,8 +168,10 @@ class Worker(Process):
             self.world.story.end(execution, self.steady(), how, result)
 
     async def job(self, input: Any, ctx: Context) -> str | None:
-        """A user's async function: it sleeps, says how far it has come, and ends as planned."""
+        """A user's async function: it uses something, sleeps, says how far it has come, and ends as planned."""
         execution, plan = self.begin(ctx)
+        calls = calls_of(self.world.seed, ctx.run_id, input)
+        self._use(execution, plan, ctx, calls[:1])
         over = self.steady() + plan.seconds
         try:
             while (left := over - self.steady()) > 0:
@@ -177,6 +185,7 @@ class Worker(Process):
         except (asyncio.CancelledError, Cancelled):
             self.end(execution, "stopped")
             raise
+        self._use(execution, plan, ctx, calls[1:])
         return self._finish(execution, plan)
 
     def plain(self, input: Any, ctx: Context) -> str | None:
@@ -186,7 +195,18 @@ class Worker(Process):
         if ctx.cancelled and not plan.is_stubborn:
             self.end(execution, "stopped")
             ctx.heartbeat()
+        self._use(execution, plan, ctx, calls_of(self.world.seed, ctx.run_id, input))
         return self._finish(execution, plan._replace(how="raises" if plan.how == "gives up" else plan.how))
+
+    def _use(self, execution: Execution, plan: Plan, ctx: Context, calls: tuple[Call, ...]) -> None:
+        for call in calls:
+            self.world.used(execution, call)
+            try:
+                ctx.report_usage(call.unit, model=call.model, tokens=call.tokens, cost=call.cost)
+            except LimitExceeded:
+                if not plan.is_deaf:
+                    self.end(execution, "exceeded")
+                    raise
 
     def _finish(self, execution: Execution, plan: Plan) -> str | None:
         if plan.how == "raises":

@@ -1,0 +1,207 @@
+"""Budgets, stated once more: what a run may cost, what counts as spent, and whether that left any room."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from fractions import Fraction
+from math import ceil, floor
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from foliot.domain.instants import MICROSECONDS
+from foliot.domain.runs import FINAL, Kind, Reason, Status
+from tests.simulation.audit import Change, Row
+from tests.simulation.usage import FREE, PAID, USD_PER_TOKEN
+
+if TYPE_CHECKING:
+    from tests.simulation.judge import Judge
+    from tests.simulation.reasons import Moment
+
+_RECENT = 20
+_SECONDS = {"hour": 3600, "day": 86_400, "30d": 30 * 86_400}
+_CREDITS = 2 * 10_000_000
+"""To a dollar, with what is added."""
+_BEYOND_INPUT = 512 + 10_000
+"""Tokens."""
+_UNLISTED = Fraction("0.00002")
+
+Owner = tuple[str, int]
+
+
+class Allowed(NamedTuple):
+    """A budget as it is written."""
+
+    credits: int
+    per: str
+    pauses: bool
+
+
+class Books(NamedTuple):
+    """What the budgets that a transaction is about looked like before it."""
+
+    spent: dict[tuple[Owner, str], int]
+    budgets: dict[Owner, set[Allowed]]
+    estimates: dict[int, set[int | None]]
+    paused: set[int]
+    """The schedules that had paused for a budget."""
+
+
+def estimate_of(given: str | None) -> int | None:
+    """What a run with that input may cost; None when it names no model."""
+    said = None if given is None else json.loads(given)
+    model = said.get("model") if isinstance(said, dict) else None
+    if given is None or model is None:
+        return None
+    if model == FREE:
+        return 0
+    price = Fraction(USD_PER_TOKEN) if model == PAID else _UNLISTED
+    return ceil((ceil(len(given) / 4) + _BEYOND_INPUT) * price * _CREDITS)
+
+
+class Budgeting:
+    """Judges every start that something is set aside for, and every skip for want of it."""
+
+    def __init__(self, judge: "Judge", receipts: dict[int, dict[str, Row]]) -> None:
+        self._judge = judge
+        self._receipts = receipts
+        self._spendings: dict[Owner, list[Row]] = defaultdict(list)
+        self._before = Books({}, {}, {}, set())
+        self._reserved: list[Row] = []
+
+    def open(self, now: int, changes: list[Change]) -> None:
+        """A transaction is in the books, and none of it has been looked at yet."""
+        self._reserved = [change.row for change in changes if (change.table, change.deed) == ("spendings", "insert")]
+        runs = {change.row["ref"]: change.row for change in changes if change.table == "runs"}
+        schedules = {row["schedule_ref"] for row in runs.values() if row["reason"] == Reason.OVER_BUDGET}
+        schedules |= {self._run(row["run_ref"], runs)["schedule_ref"] for row in self._reserved}
+        owners = {owner for schedule in schedules for owner in self._owners(schedule)}
+        owners |= {(row["owner"], row["owner_ref"]) for row in self._reserved}
+        self._before = Books(
+            {(owner, per): self._spent(owner, now, per) for owner in owners for per in _SECONDS},
+            {owner: self._budgets(owner) for owner in owners},
+            {schedule: self._estimates(schedule) for schedule in schedules},
+            {ref for ref, row in self._judge.shadow.schedules.items() if row["paused_by"] == "budget"},
+        )
+        for row in self._reserved:
+            self._spendings[row["owner"], row["owner_ref"]].append(row)
+
+    def close(self, now: int, changes: Iterable[Change]) -> None:
+        """All of it was looked at: what has started had room, and has it now."""
+        for row in self._reserved:
+            self._judge_reservation(now, row)
+        kept = {(row["owner"], row["owner_ref"], row["run_ref"]) for row in self._reserved}
+        for change in changes:
+            row = change.row
+            if (change.table, change.deed, row.get("status")) == ("runs", "insert", Status.RUNNING):
+                budget = self._judge.shadow.policies(row["schedule_ref"], row["version"]).budget
+                if budget is not None and ("schedule", row["schedule_ref"], row["ref"]) not in kept:
+                    self._accuse("budgets hold", f"{self._judge.name_of(row)} started, and nothing was set aside")
+            elif change.table == "schedules" and row["paused_by"] == "budget" and row["ref"] not in self._before.paused:
+                self._judge_pause(row, changes)
+
+    def unexplained(self, moment: "Moment", old: Row | None, row: Row) -> str | None:
+        """What speaks against that there was no room for the run."""
+        schedule, now = row["schedule_ref"], moment.now
+        estimates = self._before.estimates[schedule] | self._estimates(schedule)
+        wanted = max(1 if estimate is None else estimate for estimate in estimates)
+        if wanted == 0:
+            return "it is known to cost nothing"
+        spent = {owner: self._most_spent(owner, now) for owner in self._owners(schedule)}
+        full = [
+            allowed
+            for owner, by_span in spent.items()
+            for allowed in self._budgets(owner) | self._before.budgets.get(owner, set())
+            if allowed.credits - by_span[allowed.per] < wanted
+        ]
+        if not full:
+            return f"there was room for {wanted}: {spent} of {[self._budgets(owner) for owner in spent]}"
+        is_slot = old is None and (row["kind"], row["attempt"]) == (Kind.SLOT, 1)
+        cursor = self._judge.shadow.cursors[schedule]
+        if is_slot and all(allowed.pauses for allowed in full) and cursor["pause_from"] is None:
+            return "its schedule has not paused"
+        return None
+
+    def _judge_reservation(self, now: int, row: Row) -> None:
+        run = self._judge.shadow.run(row["run_ref"])
+        owner, name = (row["owner"], row["owner_ref"]), self._judge.name_of(run)
+        schedule = run["schedule_ref"]
+        estimates = self._before.estimates[schedule] | self._estimates(schedule)
+        if row["reserved"] not in {estimate or 0 for estimate in estimates}:
+            self._accuse("budgets hold", f"{name} has {row['reserved']} set aside, and may cost {estimates}")
+        if 0 in estimates:
+            return
+        allowed = self._budgets(owner) | self._before.budgets[owner]
+        new = sum(other["reserved"] for other in self._reserved if (other["owner"], other["owner_ref"]) == owner)
+        # What was already running counts with what is set aside for it, until it is over: in the same breath, perhaps.
+        spent = {per: min(self._before.spent[owner, per], self._spent(owner, now, per) - new) for per in _SECONDS}
+        if not any(spent[each.per] + max(new, 1) <= each.credits for each in allowed):
+            self._accuse("budgets hold", f"{name} started with {row['reserved']}: {owner} has {spent} of {allowed}")
+
+    def _judge_pause(self, row: Row, changes: Iterable[Change]) -> None:
+        self._judge.story.counts["paused by budget"] += 1
+        skipped = [
+            change.row for change in changes if change.table == "runs" and change.row["reason"] == Reason.OVER_BUDGET
+        ]
+        if not any(run["schedule_ref"] == row["ref"] for run in skipped):
+            self._accuse("budgets hold", f"{row['id']} paused for its budget, and no slot had found it spent")
+
+    def _accuse(self, law: str, what: str) -> None:
+        self._judge.accuse(law, what)
+
+    def _run(self, ref: int, runs: dict[int, Row]) -> Row:
+        return runs[ref] if ref in runs else self._judge.shadow.run(ref)
+
+    def _owners(self, schedule: int) -> list[Owner]:
+        """Whose budgets its runs are under, as far as is known now."""
+        row = self._judge.shadow.schedules.get(schedule)
+        grant = [] if row is None else [("grant", row["grant_ref"])]
+        return [("schedule", schedule), *grant]
+
+    def _budgets(self, owner: Owner) -> set[Allowed]:
+        """At most one."""
+        kind, ref = owner
+        shadow = self._judge.shadow
+        rows = shadow.schedules if kind == "schedule" else shadow.grants
+        if ref not in rows:
+            return set()
+        text = rows[ref]["policies" if kind == "schedule" else "budget"]
+        said = None if text is None else json.loads(text)
+        said = said.get("budget") if kind == "schedule" and said is not None else said
+        return set() if said is None else {Allowed(said["credits"], said["per"], said["when_spent"] == "pause")}
+
+    def _spent(self, owner: Owner, now: int, per: str) -> int:
+        """What runs that started within the span were charged with; for those that are not over, what is set aside."""
+        total = 0
+        for row in self._spendings[owner]:
+            run = self._judge.shadow.runs.get(row["run_ref"])
+            if run is not None and run["status"] not in FINAL:
+                total += row["reserved"]
+            elif row["at"] > now - _SECONDS[per] * MICROSECONDS:
+                total += self._cost_of(row["run_ref"])
+        return total
+
+    def _most_spent(self, owner: Owner, now: int) -> dict[str, int]:
+        return {per: max(self._before.spent.get((owner, per), 0), self._spent(owner, now, per)) for per in _SECONDS}
+
+    def _cost_of(self, run: int) -> int:
+        return sum(receipt["credits"] or 0 for receipt in self._receipts.get(run, {}).values())
+
+    def _estimates(self, schedule: int) -> set[int | None]:
+        """What its next run may cost, by its last successes or its model; of runs of one time any may be the last."""
+        row = self._judge.shadow.schedules.get(schedule)
+        if row is None:
+            return set()
+        done = [
+            (-run["nominal_at"], self._cost_of(run["ref"]))
+            for run in self._judge.shadow.runs.values()
+            if run["schedule_ref"] == schedule and run["status"] == Status.SUCCESS
+        ]
+        found: set[int | None] = set()
+        for sign in (1, -1):
+            costs = [cost for _, cost in sorted(done, key=lambda each: (each[0], sign * each[1]))[:_RECENT]]
+            if any(costs):
+                # What costs something now and then is not known to cost nothing.
+                found |= {max(1, round_it(median(costs))) for round_it in (floor, ceil)}
+            else:
+                found.add(estimate_of(row["input"]))
+        return found
