@@ -75,6 +75,20 @@ class Filling(NamedTuple):
     ended_at: int | None
 
 
+class Posting(NamedTuple):
+    account: int
+    kind: str
+    amount: int
+    reference: str
+    created_at: int
+
+
+class Receipt(NamedTuple):
+    reference: str
+    """With its source, as its charge has it."""
+    credits: int | None
+
+
 class Ledger(NamedTuple):
     rows: list[Row]
     cursors: dict[str, Cursor]
@@ -82,8 +96,10 @@ class Ledger(NamedTuple):
     fillings: Sequence[Filling] = ()
     charged: Mapping[int, int] = {}
     """By run, how many receipts there are of the one call that it makes."""
-    imbalance: int = 0
-    """By how much balances differ from what was posted."""
+    balances: Mapping[int, int] = {}
+    """By account."""
+    postings: Sequence[Posting] = ()
+    receipts: Sequence[Receipt] = ()
 
 
 NOTHING = Ledger([], {}, [])
@@ -104,8 +120,9 @@ _FILLINGS = """
 
 
 _CHARGED = "SELECT run_ref, count(*) FROM receipts WHERE unit = 'call' GROUP BY run_ref"
-_IMBALANCE = """
-    SELECT coalesce((SELECT sum(balance) FROM accounts), 0) - coalesce((SELECT sum(amount) FROM postings), 0)"""
+_BALANCES = "SELECT ref, balance FROM accounts"
+_POSTINGS = "SELECT account_ref, kind, amount, reference, created_at FROM postings ORDER BY ref"
+_RECEIPTS = "SELECT source || ' ' || reference, credits FROM receipts ORDER BY ref"
 
 
 def read_ledger(url: str) -> Ledger:
@@ -176,7 +193,9 @@ def _ledger(cx: Any, where: str = "") -> Ledger:
         [Gap(*row) for row in cx.execute(_GAPS)],
         [Filling(*row) for row in cx.execute(_FILLINGS)],
         dict(cx.execute(_CHARGED).fetchall()),
-        int(cx.execute(_IMBALANCE).fetchone()[0]),
+        dict(cx.execute(_BALANCES).fetchall()),
+        [Posting(*row) for row in cx.execute(_POSTINGS)],
+        [Receipt(*row) for row in cx.execute(_RECEIPTS)],
     )
 
 

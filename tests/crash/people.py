@@ -33,13 +33,13 @@ class People:
         self._pen = pen
         self._triggered = [planned.name for planned in plan if planned.is_triggered]
         self._handled = [planned.name for planned in plan if planned.is_handled]
-        self._charged = [planned.name for planned in plan if planned.is_charged]
         self._asking = [planned.name for planned in plan if planned.is_answered]
+        self._charged = [planned.name for planned in plan if planned.is_charged and planned.model is None]
         self._filled = [planned.name for planned in plan if planned.is_filled]
         self._numbers = count(1)
         self._app = app
 
-    def act(self, only: str | None) -> None:
+    def act(self, only: str | None, besides: Callable[[], None]) -> None:
         """Until the process ends; `only` one verb and what it needs, again and again."""
         doings: dict[str, Callable[[], None]] = {
             "trigger": self._trigger,
@@ -64,7 +64,7 @@ class People:
             "refund": self._refund,
             "report": self._report,
         }
-        chosen = [doings[only]] if only in VERBS else list(dict.fromkeys(doings.values()))
+        chosen = [doings[only]] if only in VERBS else [besides, *dict.fromkeys(doings.values())]
         while True:
             time.sleep(_EVERY)
             for do in chosen:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from foliot.domain.credits import Pricing, read_catalogue
+
 STRICT = ("skip", "buffer_one", "buffer_all", "cancel_other")
 """Overlap policies under which two runs of a schedule are never at work at the same time."""
 POLICIES = (*STRICT, "terminate_other", "allow_all")
@@ -11,6 +13,14 @@ DECIDED_WITHIN = 1.5
 """Seconds for which a run waits for people."""
 LEASE = 2.0
 """Seconds for which a worker holds its runs without a word."""
+SEASON = 4.0
+"""Seconds: so often somebody pays, and grants are revoked and given back."""
+PAID, FREE = "large", "small"
+PRICING = Pricing(read_catalogue({PAID: {"usd_per_token": "0.0000001"}, FREE: {"is_free": True}}))
+ESTIMATE = (21_000, 21_300)
+"""Credits: what a run of the paid model may cost, at least and at most, by its input of one to two hundred letters."""
+USD, COST = "0.001", 20_000
+"""What it does cost; the same in credits."""
 
 
 class Planned(NamedTuple):
@@ -35,6 +45,10 @@ class Planned(NamedTuple):
     asks: bool = False
     """Its runs ask before they do their work, and go on when somebody approves, or when nobody does for a while."""
     is_answered: bool = False
+    model: str | None = None
+    """What it calls for that."""
+    is_revoked: bool = False
+    """Processes revoke its grant, and give it another."""
     is_filled: bool = False
     """Processes ask for what it did not run in the past."""
     offset: int = 0
@@ -85,12 +99,18 @@ MANY = (
         for number, every in enumerate((1, 1, 2, 2))
     ),
     *(Planned(f"by-time-{number}", 2, "allow_all", longest=0.05, by_time=True) for number in range(4)),
+    *(Planned(f"paid-{number}", 1, longest=0.1, is_charged=True, model=PAID) for number in range(3)),
+    Planned("free", 1, longest=0.1, is_charged=True, model=FREE),
+    Planned("revoked", 1, "allow_all", longest=0.1, is_revoked=True),
 )
 """For a short storm."""
 
 
 def _of_a_hundred(number: int) -> Planned:
-    """Mostly short runs, half of them at odd seconds; policies, jitter, retries and threads in every combination."""
+    """Mostly short runs, half of them at odd seconds; policies, jitter, retries and threads in every combination.
+
+    A tenth of them must be paid for, another has grants that are revoked.
+    """
     offset = number % 2
     if number < 20:
         overlap = ("allow_all", "skip")[number // 2 % 2]
@@ -104,6 +124,9 @@ def _of_a_hundred(number: int) -> Planned:
         jitter=0.8 * (number % 3 == 0),
         in_thread=number % 11 == 0,
         is_triggered=number in (33, 66, 99),
+        is_charged=number % 10 in (4, 5),
+        model={4: FREE, 5: PAID}.get(number % 10),
+        is_revoked=number % 10 == 8,
         offset=offset,
     )
 

@@ -17,8 +17,9 @@ from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from tests.crash.doom import Countdown, doom, note_kinds, on_new_engine
 from tests.crash.evidence import Key, Pen
+from tests.crash.patrons import Patrons
 from tests.crash.people import People
-from tests.crash.plan import ATTEMPTS, BACKOFF, DECIDED_WITHIN, LEASE, PLANS, Planned
+from tests.crash.plan import ATTEMPTS, BACKOFF, DECIDED_WITHIN, LEASE, PLANS, PRICING, USD, Planned
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ def main(job: Job) -> None:
     pen = Pen(Path(job.evidence))
     app = the_app(job, pen)
     people = People(app, PLANS[job.plan], pen)
-    _watch(app, pen, lambda: _let_in(people, job))
+    patrons = Patrons(app, PLANS[job.plan], pen)
+    _watch(app, pen, patrons.open_an_account, lambda: _let_in(people, patrons, job))
     if job.kinds is not None:
         note_kinds(app, Path(job.kinds))
     if job.boundary is not None:
@@ -63,7 +65,7 @@ def main(job: Job) -> None:
 
 def the_app(job: Job, pen: Pen) -> Foliot:
     # Who declares nothing has a name of its own, lest it be taken for one that declares them no longer.
-    app = Foliot(job.url, name="crash" if job.declares else "crash-worker", settings=_settings(job))
+    app = Foliot(job.url, name="crash" if job.declares else "crash-worker", settings=_settings(job), pricing=PRICING)
     dies_at_work = Countdown(job.hit) if job.boundary == "run" else None
 
     @app.graph("work")
@@ -77,8 +79,7 @@ def the_app(job: Job, pen: Pen) -> Foliot:
                 outcome = "asked"
                 ctx.ask("approval", expires_in=DECIDED_WITHIN, at_expiry="approve")
             await asyncio.sleep(_length(input, ctx))
-            if input is not None and input["charged"]:
-                ctx.report_usage("call", cost="0.0001")
+            _use(input, ctx)
             outcome = _outcome(input, ctx)
         finally:
             pen.end(execution, outcome)
@@ -88,6 +89,7 @@ def the_app(job: Job, pen: Pen) -> Foliot:
     def work_in_thread(input: dict[str, Any], ctx: Context) -> None:
         execution = pen.start(key_of(ctx), ctx._launch.token)
         time.sleep(_length(input, ctx))
+        _use(input, ctx)
         outcome = _outcome(input, ctx)
         pen.end(execution, outcome)
         _fail_if(outcome)
@@ -128,6 +130,7 @@ def _schedule(app: Foliot, planned: Planned, end: str | None, function: Callable
             "fails": planned.fails,
             "charged": planned.is_charged,
             "asks": planned.asks,
+            **({} if planned.model is None else {"model": planned.model}),
         },
         end_at=end,
     )(function)
@@ -150,6 +153,12 @@ def _length(input: dict[str, Any] | None, ctx: Context) -> float:
     return float(input["shortest"] + share * (input["longest"] - input["shortest"]))
 
 
+def _use(input: dict[str, Any] | None, ctx: Context) -> None:
+    if input is not None and input["charged"]:
+        model = input.get("model")
+        ctx.report_usage("call", model=model, cost="0.0001" if model is None else USD)
+
+
 def _outcome(input: dict[str, Any] | None, ctx: Context) -> str:
     return "failed" if input is not None and input["fails"] and ctx.attempt < ATTEMPTS else "done"
 
@@ -159,18 +168,20 @@ def _fail_if(outcome: str) -> None:
         raise RuntimeError("it fails until its last attempt")
 
 
-def _let_in(people: People, job: Job) -> None:
+def _let_in(people: People, patrons: Patrons, job: Job) -> None:
     # Somebody may have died who had paused a schedule.
     people.resume()
     if job.end is None:
-        threading.Thread(target=people.act, args=(job.boundary,), daemon=True).start()
+        threading.Thread(target=people.act, args=(job.boundary, patrons.act), daemon=True).start()
 
 
-def _watch(app: Foliot, pen: Pen, then: Callable[[], None]) -> None:
+def _watch(app: Foliot, pen: Pen, first: Callable[[], None], then: Callable[[], None]) -> None:
     """Note that the schedules were acknowledged, and which runs this process was told it has lost."""
     declare = app.declare
 
     def declared() -> None:
+        if app.name == "crash":
+            first()
         declare()
         if app.name == "crash":
             pen.note("declared", [])

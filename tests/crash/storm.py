@@ -261,6 +261,7 @@ def too_little(kind: str, report: Report, kills: int) -> list[str]:
     """Why the storm proves nothing, if so: too few blows, or too little work between them."""
     figures = report.figures
     least = {"kills": kills, "succeeded": figures["slots"] // 2, "redelivered": 1, "met": figures["windows"] // 2}
+    least |= {"short of credits": 1, "not permitted": 1, "paid for": 1}
     least["judged"] = round(_JUDGED * figures["windows"])
     if kind == "postgresql":
         least |= {"stops": kills // 100, "restarts": 1, "connections cut": kills // 100, "fenced after a freeze": 1}

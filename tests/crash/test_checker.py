@@ -172,7 +172,7 @@ STORIES = [
         id="a call that was not charged",
     ),
     pytest.param("money", a_story(ledger=Ledger(ROWS, CURSORS, [], charged={FIRST.ref: 1})), id="a charge for nothing"),
-    pytest.param("money", a_story(ledger=Ledger(ROWS, CURSORS, [], imbalance=1)), id="a balance that is wrong"),
+    pytest.param("money", a_story(ledger=Ledger(ROWS, CURSORS, [], balances={1: 1})), id="a balance that is wrong"),
     pytest.param(
         "lost", a_story(without(FIRST, FIRST._replace(status="error", reason="lost", losses=2))), id="given up soon"
     ),
@@ -246,8 +246,9 @@ def test_a_story_in_which_too_little_happened_proves_nothing() -> None:
 
 
 def test_no_verdict_is_without_a_story_that_deserves_it() -> None:
-    """These, and those of the clock, in `test_anonymous`."""
-    assert {str(story.values[0]) for story in STORIES} | {"unmet", "extra", "mislabelled", "late"} == set(VERDICTS)
+    """These, those of the clock, in `test_anonymous`, and that of permission and money, in `test_refusals`."""
+    elsewhere = {"unmet", "extra", "mislabelled", "late", "forbidden"}
+    assert {str(story.values[0]) for story in STORIES} | elsewhere == set(VERDICTS)
 
 
 def test_what_was_removed_for_its_age_is_not_asked_for() -> None:
