@@ -1,0 +1,242 @@
+"""What other schedulers of paid work have learned the hard way: each lesson has a test, here or where it belongs."""
+
+import ast
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from foliot import Context, Foliot, Unavailable
+from foliot.domain.credits import Model, Pricing
+from foliot.execution.gate import LocalGate
+from foliot.ports import Transaction
+from foliot.services.views import Run
+from foliot.testing import World, virtual
+from tests.databases import PostgresqlServer
+
+START = "2026-11-15T12:00:00Z"
+PRICES = Pricing({"large": Model("large", is_free=False)})
+CALL = 5_000
+"""Credits for a call of 0.00025 USD, with the markup."""
+T = TypeVar("T")
+
+LESSONS = {
+    "the path of schedules was not billed": "execution/test_lessons.py"
+    "::test_whatever_makes_a_run_start_what_it_used_is_charged",
+    "only one of the paths asked for credits": "execution/test_lessons.py"
+    "::test_whatever_makes_a_run_start_it_needs_credits",
+    "a paid schedule was accepted from an empty account": "sdk/test_credits.py"
+    "::test_a_schedule_of_a_paid_model_is_not_made_for_an_empty_account",
+    "an outage was recorded as a lack of permission": "execution/test_lessons.py"
+    "::test_a_database_that_is_away_when_the_gate_looks_is_asked_again_and_nothing_is_skipped",
+    "a gate that stays away was taken for a refusal": "execution/test_lessons.py"
+    "::test_a_gate_that_cannot_tell_is_an_error_that_says_so_and_no_refusal",
+    "what nobody knew the cost of was charged as free": "sdk/test_credits.py"
+    "::test_nothing_reported_for_a_paid_model_is_not_yet_known_and_not_nothing",
+    "a cost that came late was charged twice": "sdk/test_credits.py"
+    "::test_a_cost_that_is_not_known_is_deferred_and_completed_once",
+    "one run made many calls": "sdk/test_budgets.py"
+    "::test_a_run_that_uses_more_than_one_run_may_is_over_and_pays_for_what_it_used",
+    "what a user's schedule used was charged to the system": "execution/test_lessons.py"
+    "::test_what_a_schedule_uses_is_charged_to_its_user_whoever_has_it_run",
+    "a cost that came late was charged to somebody else": "execution/test_lessons.py"
+    "::test_a_cost_that_comes_late_is_charged_to_who_paid_for_the_run_then",
+    "all runs of a schedule had one conversation": "engine/test_identity.py"
+    "::test_a_runs_id_is_its_slot_and_attempt_and_its_key_the_slot_alone",
+    "a second start of a slot had an id of its own": "engine/test_rescue.py"
+    "::test_a_restarted_process_delivers_its_run_again_with_the_same_id_attempt_and_key",
+    "the code of a failure was lost on its way": "execution/test_executing.py::test_each_code_is_a_reason",
+    "the trace was never kept": "sdk/test_running.py::test_every_run_has_a_trace_that_follows_from_its_id",
+    "two replicas charged for one slot": "execution/test_lessons.py"
+    "::test_a_slot_that_two_workers_are_after_is_run_once_and_charged_once",
+    "a crash before the launch lost the run": "engine/test_torn_writes.py"
+    "::test_a_run_whose_commit_was_not_answered_is_delivered_once_and_not_lost",
+    "a crash before the report charged twice": "execution/test_lessons.py"
+    "::test_a_run_that_is_delivered_again_after_a_crash_is_charged_once",
+    "a revoked grant stopped the schedule": "sdk/test_grants.py"
+    "::test_a_revoked_grant_skips_each_slot_until_the_schedule_has_another",
+    "an expired grant stopped the schedule": "sdk/test_grants.py"
+    "::test_an_expired_grant_skips_each_slot_until_it_is_extended",
+    "a grant for another target stopped the schedule": "sdk/test_grants.py"
+    "::test_a_grant_for_something_else_skips_each_slot_until_it_covers_the_target",
+    "a free model was refused to a balance below nothing": "sdk/test_credits.py"
+    "::test_a_free_model_runs_with_a_balance_below_nothing",
+    "a charge that the balance could not bear failed the run": "execution/test_lessons.py"
+    "::test_a_balance_that_ends_below_nothing_fails_no_run_and_is_told",
+}
+"""By what went wrong, the test that it does not go wrong here."""
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_each_lesson_has_its_test(lesson: str) -> None:
+    file, _, name = LESSONS[lesson].partition("::")
+    tree = ast.parse((Path(__file__).parents[1] / file).read_text())
+    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def an_app() -> Foliot:
+    app = Foliot("sqlite:///not-used.db", pricing=PRICES)
+
+    @app.graph("agent")
+    async def agent(input: Any, ctx: Context) -> None:
+        given = input or {}
+        ctx.report_usage("call", cost=None if given.get("unknown") else "0.00025")
+        await asyncio.sleep(given.get("seconds", 0))
+        if given.get("fails"):
+            raise RuntimeError("after its call")
+
+    return app
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with virtual(an_app(), START) as world:
+        yield world
+
+
+def create(world: World, name: str = "digest", **options: Any) -> None:
+    world.app.schedules.create(name, **{"target": "agent", "every": "10m", "user": "ann"} | options)
+
+
+def fates(world: World, name: str = "digest") -> list[str]:
+    return [str(run.reason or run.status) for run in world.runs(name)]
+
+
+def charged(world: World, user: str = "ann") -> list[int]:
+    """What the user was charged with, the newest first."""
+    return [-posting.amount for posting in world.app.accounts.ledger(user) if posting.kind == "charge"]
+
+
+def run_every_way(world: World) -> dict[str, list[Run]]:
+    """A slot, a trigger, a backfill of one slot, and a person's retry of the trigger, by their kind."""
+    world.advance(minutes=10)
+    trigger = world.app.schedules.trigger("digest")
+    world.app.schedules.backfill("digest", "2026-11-15T12:05:00Z", "2026-11-15T12:10:00Z", which="all")
+    world.advance(minutes=1)
+    world.app.runs.retry(trigger.id)
+    world.advance(minutes=1)
+    runs = world.runs("digest")
+    return {kind: [run for run in runs if run.kind == kind] for kind in ("slot", "manual", "backfill")}
+
+
+def test_whatever_makes_a_run_start_what_it_used_is_charged(world: World) -> None:
+    create(world, input={"fails": True})
+    found = run_every_way(world)
+    assert {kind: len(runs) for kind, runs in found.items()} == {"slot": 1, "manual": 2, "backfill": 1}
+    for run in world.runs("digest"):
+        assert [receipt.credits for receipt in world.app.runs.receipts(run.id)] == [CALL], run
+    assert charged(world) == [CALL] * 4
+
+
+def test_whatever_makes_a_run_start_it_needs_credits(world: World) -> None:
+    world.app.accounts.top_up("ann", 1, "payment 1")
+    create(world, input={"model": "large"})
+    found = run_every_way(world)
+    assert {kind: [str(run.reason) for run in runs] for kind, runs in found.items()} == {
+        "slot": ["insufficient_credits"],
+        "manual": ["insufficient_credits"] * 2,
+        "backfill": ["insufficient_credits"],
+    }
+    assert charged(world) == []
+
+
+class Away:
+    """A database that cannot be read so many times."""
+
+    def __init__(self, database: Any, times: int) -> None:
+        self._database = database
+        self.times = times
+
+    def read(self, act: Callable[[Transaction], T]) -> T:
+        if self.times:
+            self.times -= 1
+            raise Unavailable("the database is away")
+        found: T = self._database.read(act)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+
+def cover_eyes(world: World, times: int) -> Away:
+    """What the gate looks at, permission and balance, is away so often."""
+    gate = world.engine().gate
+    assert isinstance(gate, LocalGate)
+    away = Away(world.app.parts.database, times)
+    setattr(gate._permission, "_database", away)  # noqa: B010
+    setattr(gate._till, "_database", away)  # noqa: B010
+    return away
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_database_that_is_away_when_the_gate_looks_is_asked_again_and_nothing_is_skipped(
+    world: World, times: int
+) -> None:
+    world.app.accounts.top_up("ann", 10_000_000, "payment 1")
+    create(world, input={"model": "large"})
+    away = cover_eyes(world, times)
+    world.advance(minutes=11)
+    assert (away.times, fates(world)) == (0, ["success"])
+
+
+def test_a_gate_that_cannot_tell_is_an_error_that_says_so_and_no_refusal(world: World) -> None:
+    create(world)
+    away = cover_eyes(world, 1000)
+    world.advance(minutes=11)
+    away.times = 0
+    world.advance(minutes=10)
+    assert fates(world) == ["provider_unavailable", "success"]
+    assert not world.app.schedules.get("digest").needs_attention
+
+
+def test_what_a_schedule_uses_is_charged_to_its_user_whoever_has_it_run(world: World) -> None:
+    create(world, "hers", user="eve")
+    create(world, "mine")
+    create(world, "nobodys", user=None)
+    world.app.schedules.trigger("hers")
+    world.advance(minutes=10)
+    assert [len(charged(world, user)) for user in ("eve", "ann", "local")] == [2, 1, 1]
+
+
+def test_a_cost_that_comes_late_is_charged_to_who_paid_for_the_run_then(world: World) -> None:
+    create(world, input={"unknown": True})
+    world.advance(minutes=10)
+    grant = world.app.grants.create("graph:execute:python:*", user="eve")
+    world.app.schedules.patch("digest", grant=grant.id)
+    (run,) = world.runs("digest")
+    assert world.app.report_usage(run.id, "call", cost="0.00025") == "now"
+    assert (charged(world), charged(world, "eve")) == ([CALL], [])
+
+
+def test_a_slot_that_two_workers_are_after_is_run_once_and_charged_once(postgresql_server: PostgresqlServer) -> None:
+    with virtual(an_app(), START, database=postgresql_server.new_database(), workers=2) as world:
+        create(world)
+        world.advance(minutes=30)
+        assert fates(world) == ["success"] * 3
+        assert charged(world) == [CALL] * 3
+
+
+def test_a_run_that_is_delivered_again_after_a_crash_is_charged_once(world: World) -> None:
+    create(world, input={"seconds": 60})
+    world.advance(minutes=10, seconds=30)
+    world.kill()
+    assert charged(world) == [CALL]
+    world.restart()
+    world.advance(minutes=2)
+    assert fates(world) == ["success"]
+    assert charged(world) == [CALL]
+
+
+def test_a_balance_that_ends_below_nothing_fails_no_run_and_is_told(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.app.accounts.top_up("ann", CALL - 1, "payment 1")
+    create(world)
+    with caplog.at_level(logging.CRITICAL, "foliot"):
+        world.advance(minutes=10)
+    assert fates(world) == ["success"]
+    assert world.app.accounts.get("ann").balance == -1
+    assert [record.levelname for record in caplog.records] == ["CRITICAL"]
