@@ -149,7 +149,7 @@ class Client:
             (4, self._backfill),
             (2, self._delete),
             (4, self._create_again),
-            (2, self._revoke),
+            (2, self.revoke),
             (1, self._let_expire),
             (5, self._permit_again),
             *self.purse.deeds(),
@@ -243,8 +243,11 @@ class Client:
         name = self._chance.choice(gone) if gone else name
         self.do("create", name, lambda: self._create(name, self._chance.choice(OVERLAPS)))
 
-    def _revoke(self, name: str) -> None:
-        grant, stop = self.schedules.get(name).grant, self._chance.random() < 0.3
+    def revoke(self, name: str) -> None:
+        try:
+            grant, stop = self.schedules.get(name).grant, self._chance.random() < 0.3
+        except (*REFUSALS, Unavailable):
+            return
         self.do("revoke", grant, lambda: self.grants.revoke(grant, stop=stop))
 
     def _let_expire(self, name: str) -> None:

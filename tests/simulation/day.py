@@ -30,6 +30,8 @@ WORKERS = 3
 START = 1_794_744_000 * MICROSECONDS
 """2026-11-15T12:00:00Z, a Sunday."""
 BETWEEN_VERBS = 700.0
+_REVOKED_AT_THE_GATE = 0.02
+"""The share of runs that find the gate away and are no longer permitted when they come again."""
 _LONGEST_REST = 48 * 3600.0
 """Dozens of runs that wait for each other take most of an hour each."""
 
@@ -157,8 +159,16 @@ class World:
         self.story.trouble(weather.GATE_AWAY, self.conductor.time, whom=whom)
         return True
 
+    def is_gate_blind(self, whom: str) -> bool:
+        if not self.weather.gate_away_share or self.chance.random() >= self.weather.gate_away_share:
+            return False
+        self.story.trouble(weather.GATE_BLIND, self.conductor.time, whom=whom)
+        return True
+
     def turned_away(self, launch: Launch) -> None:
         self.story.unreached[launch.ref, launch.token] += 1
+        if self.chance.random() < _REVOKED_AT_THE_GATE:
+            self.conductor.after(0.5, lambda: self.client.revoke(launch.schedule_id))
 
     def began(self, execution: Execution, due_at: int) -> None:
         self.story.begin(execution)

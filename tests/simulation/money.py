@@ -80,7 +80,7 @@ class Money:
         """All that the transaction did is in the books by now."""
         self.budgeting.close(now, changes)
         for change in changes:
-            if change.table == "schedules" and change.deed == "insert":
+            if change.table == "schedules" and self._is_created(change):
                 self._judge_creation(change.row)
 
     # Postings and receipts
@@ -191,6 +191,14 @@ class Money:
         if execution is None:
             return "its code never ran under its token"
         return None if self._exceeded(row, execution) else f"it has used {execution.calls}"
+
+    def _is_created(self, change: Change) -> bool:
+        """Whether it is there from now on: for the first time, or again."""
+        row = change.row
+        former = self._judge.shadow.versions.get((row["ref"], row["version"] - 1))
+        return change.deed == "insert" or (
+            former is not None and former["deleted_at"] is not None and row["deleted_at"] is None
+        )
 
     def _judge_creation(self, row: Row) -> None:
         cost, account = estimate_of(row["input"]), self._judge.shadow.grants[row["grant_ref"]]["account_ref"]

@@ -14,7 +14,7 @@ PROMPT = 8.0
 _FOREVER = float("inf")
 _ENDS = (DEATH_INSIDE, DEATH_AFTER, weather.KILL, weather.STOP)
 _CLOCKS = (weather.CLOCK_STEP, weather.SKEW)
-_HARMLESS = (weather.GATE_AWAY, weather.LOST_HINT, "away", "the healing")
+_HARMLESS = (weather.GATE_AWAY, weather.GATE_BLIND, weather.LOST_HINT, "away", "the healing")
 """None of these keeps a worker from its turns. What it was not told it finds at its next look."""
 
 Span = tuple[float, float]

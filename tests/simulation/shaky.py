@@ -148,6 +148,19 @@ class ShakyDatabase:
         raise Struck(mishap)
 
 
+class ShakySight(ShakyDatabase):
+    """The database as the gate of one process looks at it; at times it does not see it."""
+
+    def __init__(self, fate: Fate, caller: Caller, is_blind: Callable[[], bool]) -> None:
+        super().__init__(fate, caller)
+        self._is_blind = is_blind
+
+    def read(self, act: Callable[[Any], T]) -> T:
+        if self._is_blind():
+            raise Struck("the gate does not see the database")
+        return super().read(act)
+
+
 class ShakyGate:
     """The gate of one process; at times nobody is there."""
 

@@ -14,8 +14,9 @@ STOP = "graceful stop"
 BLOWS = (KILL, FREEZE, OUTAGE, CLOCK_STEP, SKEW, STOP)
 """What happens to a worker, or to all of them, at a moment."""
 GATE_AWAY = "gate away"
+GATE_BLIND = "gate blind"
 LOST_HINT = "lost hint"
-ALL_KINDS = (*MISHAPS, *BLOWS, GATE_AWAY, LOST_HINT, SLOW_COMMIT)
+ALL_KINDS = (*MISHAPS, *BLOWS, GATE_AWAY, GATE_BLIND, LOST_HINT, SLOW_COMMIT)
 
 FOR_CLIENTS = (REFUSED, LOST_REPLY, DEATH_INSIDE, DEATH_AFTER)
 _LONG = 90 * 86400.0

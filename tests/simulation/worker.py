@@ -19,7 +19,7 @@ from foliot.execution.till import Till
 from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.ports import Control, Launch, Transaction
 from tests.simulation.conductor import MICROSECONDS, Conductor, Process
-from tests.simulation.shaky import Fate, ShakyDatabase, ShakyGate
+from tests.simulation.shaky import Fate, ShakyDatabase, ShakyGate, ShakySight
 from tests.simulation.story import Execution, Story
 from tests.simulation.usage import PRICING, Call, calls_of
 
@@ -66,6 +66,8 @@ class Surroundings(Fate, Protocol):
 
     def is_gate_away(self, whom: str, launch: Launch) -> bool: ...
 
+    def is_gate_blind(self, whom: str) -> bool: ...
+
     def turned_away(self, launch: Launch) -> None: ...
 
     def slowness(self, whom: str) -> float: ...
@@ -110,7 +112,7 @@ class Worker(Process):
         self.turned_away: set[str] = set()
         """Runs that came to the gate in vain, and may come to the threads much later than they were leased."""
         database = ShakyDatabase(world, self)
-        records = Records(database, inline=True)
+        records = Records(ShakySight(world, self, lambda: world.is_gate_blind(name)), inline=True)
         local = LocalGate({PROVIDER: executor}, Permission(records, self), Till(records, PRICING))
         gate = ShakyGate(local, lambda launch: world.is_gate_away(name, launch), self._turn_away)
         self.engine = Engine(database, gate, self, name, settings, PRICING)
