@@ -166,8 +166,8 @@ def cover_eyes(world: World, times: int) -> Away:
     gate = world.engine().gate
     assert isinstance(gate, LocalGate)
     away = Away(world.app.parts.database, times)
-    setattr(gate._permission, "_database", away)  # noqa: B010
-    setattr(gate._till, "_database", away)  # noqa: B010
+    for part in (gate._permission, gate._till):
+        setattr(part._records, "database", away)  # noqa: B010
     return away
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from foliot.domain.instants import instant_of, moment_of
+from foliot.execution.records import Records
 from foliot.execution.till import Till
 from foliot.services.desk import Desk
 from foliot.services.grants import GrantVerbs
@@ -97,7 +98,7 @@ class Client:
         self.schedules = ScheduleVerbs(desk)
         self.runs = RunVerbs(desk)
         self.grants = GrantVerbs(desk)
-        self.purse = Purse(self, desk, Till(database, PRICING, inline=True), chance)
+        self.purse = Purse(self, desk, Till(Records(database, inline=True), PRICING), chance)
         self.names: list[str] = []
         self._shared: list[str] = []
 
