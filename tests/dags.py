@@ -1,5 +1,6 @@
 """Workflows to try things with, written in few words."""
 
+from itertools import pairwise
 from typing import Any
 
 Json = dict[str, Any]
@@ -28,7 +29,7 @@ def edges(*written: str) -> list[Json]:
     for text in written:
         chain, *when = text.rsplit(" ", 1) if text.rsplit(" ", 1)[-1] in ("error", "always", "success") else [text]
         names = [name.strip() for name in chain.split(">")]
-        for source, target in zip(names, names[1:], strict=False):
+        for source, target in pairwise(names):
             found.append({"source": source, "target": target} | ({"when": when[0]} if when else {}))
     return found
 

@@ -265,6 +265,38 @@ class BackfillRow(NamedTuple):
     ended_at: int | None
 
 
+class WorkflowRow(NamedTuple):
+    """A version of a workflow."""
+
+    ref: int
+    id: str
+    version: int
+    dag: str
+    """In canonical form."""
+    hash: str
+    created_at: int
+    created_by: str
+
+
+class NodeRow(NamedTuple):
+    """What is recorded of one node in one run, in one iteration of the loops around it."""
+
+    run: str
+    workflow_ref: int
+    node: str
+    path: str
+    status: str
+    attempt: int
+    input: str | None
+    output: str | None
+    vars: str | None
+    reason: str | None
+    error: str | None
+    idempotency_key: str | None
+    started_at: int
+    ended_at: int | None
+
+
 class Transaction(Protocol):
     """The database inside a transaction. What it promises is said where it is written, in `stores/`."""
 
@@ -390,6 +422,16 @@ class Transaction(Protocol):
     def list_backfills(self, schedule_ref: int) -> list[BackfillRow]: ...
     def retarget_backfills(self, schedule_ref: int, target: int) -> None: ...
     def save_backfill(self, backfill: BackfillRow) -> None: ...
+
+    def workflow(self, workflow_id: str, version: int | None) -> WorkflowRow | None: ...
+    def workflow_at(self, ref: int) -> WorkflowRow: ...
+    def workflow_versions(self, workflow_id: str) -> list[WorkflowRow]: ...
+    def list_workflows(self) -> list[WorkflowRow]: ...
+    def insert_workflow(self, workflow_id: str, version: int, dag: str, digest: str, by: str) -> WorkflowRow: ...
+    def node_states(self, run: str) -> list[NodeRow]: ...
+    def save_node(self, row: NodeRow) -> NodeRow: ...
+    def cached_node(self, workflow_id: str, node: str, key: str, since: int) -> NodeRow | None: ...
+    def remove_node_states(self, before: int) -> int: ...
 
     def notify(self, what: str) -> None:
         """Tell other processes, when this commits, that there is something to look at; only ever a hint."""

@@ -2,6 +2,7 @@
 
 import ast
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -133,10 +134,8 @@ def test_any_text_is_an_expression_or_invalid_and_nothing_else(text: str) -> Non
         expression = read_expression(text)
     except Invalid:
         return
-    try:
+    with suppress(Invalid):
         json.dumps(expression.value(NAMES))
-    except Invalid:
-        pass
 
 
 JSON = st.recursive(

@@ -381,7 +381,7 @@ def workflows(draw: st.DrawFn) -> Json:
         kind = draw(st.sampled_from(["action", "action", "fails", "join", "foreach", "while", "parallel"]))
         if kind == "join" and len(sources) < 2:
             kind = "action"
-        given_input = {"seen": [f"{{{{ nodes.{source}.status }}}}" for source in sources]}
+        given_input: Json = {"seen": [f"{{{{ nodes.{source}.status }}}}" for source in sources]}
         if kind == "join":
             mode = draw(st.sampled_from(["all", "any", "quorum"]))
             nodes.append(node(name, "join", mode=mode, **({"count": 2} if mode == "quorum" else {})))

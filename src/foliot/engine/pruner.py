@@ -18,6 +18,7 @@ def prune(tx: Transaction, settings: EngineSettings, after: int) -> int | None:
     if not page:
         tx.remove_stopped(cutoff)
         tx.remove_requests(cutoff)
+        tx.remove_node_states(cutoff)
         return None
     states = {state.ref: state for state in tx.states_free({schedule_ref for _, schedule_ref, _, _, _ in page})}
     newest_kept = {ref: tx.newest_runs_from(ref, settings.keep_runs) for ref in states}

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from foliot.books.configurations import Scheduled, compiled
 from foliot.books.entries import Entries
-from foliot.books.posting import post_edit, post_release
+from foliot.books.posting import post_edit, post_owed, post_release
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.generation import Timetable
@@ -16,7 +16,7 @@ from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
 from foliot.ports import RunRow, ScheduleRow, Transaction
 from foliot.services.configuration import Stored
-from foliot.services.desk import Found
+from foliot.services.desk import Found, find
 from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for, let_go, regranted
 from foliot.services.views import Schedule, schedule_view
 
@@ -64,6 +64,20 @@ def insert_schedules(
         created.append(schedule_view(row, state, now, 0))
     tx.insert_schedules(rows, cursors)
     return created
+
+
+def put_schedule(tx: Transaction, entries: Entries, wanted: Wanted, app: str | None, pricing: Pricing) -> Schedule:
+    """Create it, or make it what is wanted; unchanged it is left alone, and paused it stays paused."""
+    row = tx.schedule(wanted.id)
+    if row is None or row.deleted_at is not None:
+        targets = tx.target_refs([wanted.stored.target])
+        # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
+        deleted = {} if row is None else {wanted.id: row}
+        return insert_schedules(tx, entries, [wanted], targets, deleted, app, pricing)[0]
+    found = find(tx, wanted.id)
+    if app is not None and found.row.app != app:
+        tx.update_schedule(found.row.ref, app=app)
+    return edit(tx, entries, found, wanted.stored, wanted.wish)
 
 
 def deleted_schedules(tx: Transaction, ids: list[str]) -> dict[str, ScheduleRow]:
@@ -153,6 +167,28 @@ def change(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, **
     (saved,) = tx.configurations([row.ref])
     (state,) = tx.states([row.ref])
     return shown(tx, saved, state)
+
+
+def pause_schedule(
+    tx: Transaction, entries: Entries, found: Found, note: str | None, by: str, until: int | None = None
+) -> Schedule:
+    """Start nothing of its own until it is resumed, or until that moment."""
+    state = found.state
+    if not state.is_paused(tx.now):
+        # What came due before the pause is judged as if there were none.
+        state = post_owed(tx, entries, found.schedule, state)._replace(pause_from=tx.now)
+    state = state._replace(pause_to=until, wake_at=until)
+    entries.move(state)
+    return change(tx, entries, found.row, state, pause_note=note, paused_by=by)
+
+
+def resume_schedule(tx: Transaction, entries: Entries, found: Found) -> Schedule:
+    """End its pause; nothing happens when it is not paused."""
+    if not found.state.is_paused(tx.now):
+        return shown(tx, found.row, found.state)
+    state = found.state._replace(pause_to=tx.now, wake_at=tx.now)
+    entries.move(state)
+    return change(tx, entries, found.row, state, pause_note=None, paused_by=None)
 
 
 def skip_slot(tx: Transaction, entries: Entries, found: Found, nominal_at: int) -> State:

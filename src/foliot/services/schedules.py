@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from foliot.books.configurations import compiled
 from foliot.books.entries import Entries
-from foliot.books.posting import applicant_of, post_applicants, post_owed
+from foliot.books.posting import applicant_of, post_applicants
 from foliot.domain import ledger
 from foliot.domain.backfill import Backfill as BackfillRequest
 from foliot.domain.backfill import Direction, Which, lane_width, range_of
@@ -31,14 +31,15 @@ from foliot.services.configuration import patched, stored_of
 from foliot.services.desk import Desk, find, find_row
 from foliot.services.editing import (
     Wanted,
-    change,
     check_token,
     delete_schedule,
     deleted_schedules,
     edit,
     first_run_at,
     insert_schedules,
-    shown,
+    pause_schedule,
+    put_schedule,
+    resume_schedule,
     skip_slot,
     stored_form,
     view_of,
@@ -102,17 +103,7 @@ class ScheduleVerbs:
         app = text_of("app", app)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
-            row = tx.schedule(schedule_id)
-            if row is None or row.deleted_at is not None:
-                targets = tx.target_refs([stored.target])
-                # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
-                deleted = {} if row is None else {schedule_id: row}
-                wanted = Wanted(schedule_id, name, stored, wish)
-                return insert_schedules(tx, entries, [wanted], targets, deleted, app, self._desk.pricing)[0]
-            found = find(tx, schedule_id)
-            if app is not None and found.row.app != app:
-                tx.update_schedule(found.row.ref, app=app)
-            return edit(tx, entries, found, stored, wish)
+            return put_schedule(tx, entries, Wanted(schedule_id, name, stored, wish), app, self._desk.pricing)
 
         return self._desk.write(act)
 
@@ -180,13 +171,7 @@ class ScheduleVerbs:
             found = find(tx, name)
             if until_at is not None and until_at <= tx.now:
                 raise Invalid(f"until takes a moment to come, got {rfc3339(until_at)}")
-            state = found.state
-            if not state.is_paused(tx.now):
-                # What came due before the pause is judged as if there were none.
-                state = post_owed(tx, entries, found.schedule, state)._replace(pause_from=tx.now)
-            state = state._replace(pause_to=until_at, wake_at=until_at)
-            entries.move(state)
-            return change(tx, entries, found.row, state, pause_note=note, paused_by=by)
+            return pause_schedule(tx, entries, found, note, by, until_at)
 
         return self._desk.write(act)
 
@@ -194,12 +179,7 @@ class ScheduleVerbs:
         """End its pause: what fell into it is judged by catch-up. Nothing happens when it is not paused."""
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
-            found = find(tx, name)
-            if not found.state.is_paused(tx.now):
-                return shown(tx, found.row, found.state)
-            state = found.state._replace(pause_to=tx.now, wake_at=tx.now)
-            entries.move(state)
-            return change(tx, entries, found.row, state, pause_note=None, paused_by=None)
+            return resume_schedule(tx, entries, find(tx, name))
 
         return self._desk.write(act)
 

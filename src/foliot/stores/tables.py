@@ -24,6 +24,8 @@ from foliot.domain.backfill import Direction, Which
 from foliot.domain.budgets import Owner
 from foliot.domain.credits import Posting
 from foliot.domain.delivery import RequestStage
+from foliot.domain.events import ErrorCode
+from foliot.domain.node_states import NodeStatus
 from foliot.domain.policies import Overlap
 from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
@@ -369,3 +371,45 @@ workers = Table(
 )
 _LEASED = text("lease_until IS NOT NULL")
 Index("workers_lease", workers.c.lease_until, sqlite_where=_LEASED, postgresql_where=_LEASED)
+
+# Only ever added to: what a run was started with stays as it was.
+workflows = Table(
+    "workflows",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("version", Number, nullable=False),
+    Column("dag", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("created_at", Number, nullable=False),
+    Column("created_by", Text, nullable=False),
+    UniqueConstraint("id", "version", name="workflows_version"),
+    sqlite_strict=True,
+)
+
+node_states = Table(
+    "node_states",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("run", Text, nullable=False),
+    Column("workflow_ref", Number, ForeignKey("workflows.ref"), nullable=False),
+    Column("node", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("attempt", Number, nullable=False),
+    Column("input", Text),
+    Column("output", Text),
+    Column("vars", Text),
+    Column("reason", Text),
+    Column("error", Text),
+    Column("idempotency_key", Text),
+    Column("started_at", Number, nullable=False),
+    Column("ended_at", Number),
+    UniqueConstraint("run", "node", "path", name="node_states_once"),
+    one_of("status", NodeStatus),
+    CheckConstraint("reason IS NULL OR " + str(one_of("reason", ErrorCode).sqltext), name="reason"),
+    sqlite_strict=True,
+)
+_KEPT = text("idempotency_key IS NOT NULL AND status = 'DONE'")
+Index("node_states_key", node_states.c.idempotency_key, sqlite_where=_KEPT, postgresql_where=_KEPT)
+Index("node_states_age", node_states.c.started_at)

@@ -10,9 +10,12 @@ from foliot.stores.runs import Runs
 from foliot.stores.schedules import Schedules
 from foliot.stores.spendings import Spendings
 from foliot.stores.workers import Workers
+from foliot.stores.workflows import Workflows
 
 
-class SqlTransaction(Cursors, Runs, Schedules, Backfills, Workers, Grants, Money, Spendings, Questions, Requests):
+class SqlTransaction(
+    Cursors, Runs, Schedules, Backfills, Workers, Grants, Money, Spendings, Questions, Requests, Workflows
+):
     """What `ports.Transaction` asks for."""
 
     def notify(self, what: str) -> None:

@@ -1,4 +1,4 @@
-"""Users, accounts, money and grants; schedules, cursors, runs, gaps, backfills and workers"""
+"""Users, accounts, money and grants; schedules, cursors, runs, gaps, backfills, workers and workflows"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -453,4 +453,57 @@ def upgrade() -> None:
             unique=False,
             sqlite_where=sa.text("ready_for IS NOT NULL"),
             postgresql_where=sa.text("ready_for IS NOT NULL"),
+        )
+
+    op.create_table(
+        "workflows",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("dag", sa.Text(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("created_by", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("ref", name=op.f("workflows_pkey")),
+        sa.UniqueConstraint("id", "version", name="workflows_version"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "node_states",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run", sa.Text(), nullable=False),
+        sa.Column("workflow_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("node", sa.Text(), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("attempt", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("input", sa.Text(), nullable=True),
+        sa.Column("output", sa.Text(), nullable=True),
+        sa.Column("vars", sa.Text(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("idempotency_key", sa.Text(), nullable=True),
+        sa.Column("started_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.CheckConstraint(
+            "reason IS NULL OR reason = 'aborted' OR reason = 'insufficient_credits' OR reason = 'internal' OR reason = 'invalid_request' OR reason = 'not_found' OR reason = 'provider_unavailable' OR reason = 'rate_limit' OR reason = 'timeout'",
+            name=op.f("node_states_reason_check"),
+        ),
+        sa.CheckConstraint(
+            "status = 'DONE' OR status = 'ERROR' OR status = 'PENDING' OR status = 'RUNNING' OR status = 'SKIPPED'",
+            name=op.f("node_states_status_check"),
+        ),
+        sa.ForeignKeyConstraint(["workflow_ref"], ["workflows.ref"], name=op.f("node_states_workflow_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("node_states_pkey")),
+        sa.UniqueConstraint("run", "node", "path", name="node_states_once"),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("node_states", schema=None) as batch_op:
+        batch_op.create_index("node_states_age", ["started_at"], unique=False)
+        batch_op.create_index(
+            "node_states_key",
+            ["idempotency_key"],
+            unique=False,
+            sqlite_where=sa.text("idempotency_key IS NOT NULL AND status = 'DONE'"),
+            postgresql_where=sa.text("idempotency_key IS NOT NULL AND status = 'DONE'"),
         )

@@ -1,0 +1,199 @@
+"""The verbs on workflows: each deployed version is kept, and its triggers are schedules."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from foliot.books.entries import Entries
+from foliot.domain.errors import Invalid, NotFound
+from foliot.domain.grants import LOCAL
+from foliot.domain.instants import moment_of
+from foliot.domain.node_states import NodeStatus
+from foliot.domain.schedule import slug_of, text_of, user_of
+from foliot.domain.workflows import Workflow as Dag
+from foliot.domain.workflows import read_workflow
+from foliot.ports import NodeRow, ScheduleFilter, Transaction, WorkflowRow
+from foliot.services.configuration import stored_of
+from foliot.services.desk import Desk, find
+from foliot.services.editing import Wanted, pause_schedule, put_schedule, resume_schedule
+from foliot.services.permission import wish_of
+
+DEPLOY = "deploy"
+"""Who pauses the schedule of a trigger that is gone, and resumes it when it is back."""
+_LONGEST_NAME = 38
+"""Of a workflow and of a trigger in the id of a schedule: both, and what tells them from others, fit in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A version of a workflow."""
+
+    id: str
+    version: int
+    dag: Mapping[str, Any]
+    hash: str
+    created_at: datetime
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """What is recorded of one node of a run."""
+
+    node: str
+    path: str
+    """In which iteration of the loops around it, such as `2` or `2.0`; empty outside of loops."""
+    status: NodeStatus
+    attempt: int
+    input: Any
+    output: Any
+    reason: str | None
+    error: str | None
+    idempotency_key: str | None
+    started_at: datetime
+    ended_at: datetime | None
+
+
+Workflows = list[Workflow]
+NodeStates = list[NodeState]
+
+
+class Deployed(NamedTuple):
+    """What a deploy has changed: the ids of schedules."""
+
+    workflow_id: str
+    version: int
+    created: list[str]
+    updated: list[str]
+    unchanged: list[str]
+    paused: list[str]
+
+
+class WorkflowVerbs:
+    """What may be asked of workflows. One is named by its `workflow_id`."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def deploy(self, dag: Mapping[str, Any] | str, *, user: str = LOCAL, by: str | None = None) -> Deployed:
+        """Keep it as a new version, unless it is the latest already, and make its triggers the user's schedules.
+
+        All of it or nothing. A trigger that is gone pauses its schedule; back again, it goes on.
+        """
+        read = read_workflow(_document(dag))
+        user, author = user_of(user), text_of("by", by) or user
+
+        def act(tx: Transaction, entries: Entries) -> Deployed:
+            version = _saved(tx, read, author)
+            deployed = Deployed(read.id, version, [], [], [], [])
+            kept = self._register(tx, entries, read, version, user, deployed)
+            _pause_the_rest(tx, entries, _owner(user, read.id), kept, deployed)
+            return deployed
+
+        return self._desk.write(act)
+
+    def get(self, workflow_id: str, version: int | None = None) -> Workflow:
+        """That version, or the latest; NotFound when there is none."""
+
+        def act(tx: Transaction) -> Workflow:
+            row = tx.workflow(workflow_id, version)
+            if row is None:
+                which = "" if version is None else f" in version {version}"
+                raise NotFound(f"there is no workflow {workflow_id!r}{which}: `workflows.list()` shows those that are")
+            return _view(row)
+
+        return self._desk.read(act)
+
+    def list(self) -> Workflows:
+        """The latest version of each, by id."""
+        return self._desk.read(lambda tx: [_view(row) for row in tx.list_workflows()])
+
+    def versions(self, workflow_id: str) -> Workflows:
+        """All versions, the newest first."""
+        return self._desk.read(lambda tx: [_view(row) for row in tx.workflow_versions(workflow_id)])
+
+    def nodes(self, run_id: str) -> NodeStates:
+        """How far a run has come: what is recorded of its nodes, in the order in which they were reached."""
+        return self._desk.read(lambda tx: [_node_view(row) for row in tx.node_states(run_id)])
+
+    def _register(
+        self, tx: Transaction, entries: Entries, dag: Dag, version: int, user: str, deployed: Deployed
+    ) -> set[str]:
+        """Make the schedules of its triggers what they are said to be; the ids of these."""
+        kept = set()
+        for node, trigger in dag.triggers.items():
+            if trigger.schedule is None:
+                continue
+            schedule_id = schedule_id_of(user, dag.id, node)
+            kept.add(schedule_id)
+            options = {**trigger.schedule, "target": f"dag:{dag.id}", "input": {"version": version, "trigger": node}}
+            before = tx.schedule(schedule_id)
+            wish = wish_of(None if user == LOCAL else user, None)
+            wanted = Wanted(schedule_id, schedule_id, stored_of(schedule_id, options), wish)
+            after = put_schedule(tx, entries, wanted, _owner(user, dag.id), self._desk.pricing)
+            if after.paused_by == DEPLOY:
+                after = resume_schedule(tx, entries, find(tx, schedule_id))
+            if before is None or before.deleted_at is not None:
+                deployed.created.append(schedule_id)
+            else:
+                (deployed.unchanged if after.token == before.version else deployed.updated).append(schedule_id)
+        return kept
+
+
+def schedule_id_of(user: str, workflow_id: str, trigger: str) -> str:
+    """The same for the same trigger, in every process and in every version of the workflow."""
+    digest = blake2b(json.dumps([user, workflow_id, trigger]).encode(), digest_size=6).hexdigest()
+    return "-".join([slug_of(f"dag-{workflow_id[:_LONGEST_NAME]}-{trigger[:_LONGEST_NAME]}"), digest])
+
+
+def _owner(user: str, workflow_id: str) -> str:
+    """Whose the schedules are: no program's, whose names have no colon."""
+    return f"dag:{workflow_id}:{user}"
+
+
+def _document(dag: Mapping[str, Any] | str) -> Any:
+    if not isinstance(dag, str):
+        return dict(dag) if isinstance(dag, Mapping) else dag
+    try:
+        return json.loads(dag)
+    except ValueError as error:
+        raise Invalid(f"a workflow takes a mapping, or JSON text: {error}") from None
+
+
+def _saved(tx: Transaction, dag: Dag, by: str) -> int:
+    """The version that it is kept as."""
+    latest = tx.workflow(dag.id, None)
+    if latest is not None and latest.hash == dag.hash:
+        return latest.version
+    version = 1 if latest is None else latest.version + 1
+    return tx.insert_workflow(dag.id, version, dag.text, dag.hash, by).version
+
+
+def _pause_the_rest(tx: Transaction, entries: Entries, owner: str, kept: set[str], deployed: Deployed) -> None:
+    for row, state in tx.list_schedules(ScheduleFilter(app=owner)):
+        if row.id not in kept and not state.is_paused(tx.now):
+            pause_schedule(tx, entries, find(tx, row.id), "its trigger is no longer in the workflow", DEPLOY)
+            deployed.paused.append(row.id)
+
+
+def _view(row: WorkflowRow) -> Workflow:
+    return Workflow(row.id, row.version, json.loads(row.dag), row.hash, moment_of(row.created_at), row.created_by)
+
+
+def _node_view(row: NodeRow) -> NodeState:
+    return NodeState(
+        node=row.node,
+        path=row.path,
+        status=NodeStatus(row.status),
+        attempt=row.attempt,
+        input=None if row.input is None else json.loads(row.input),
+        output=None if row.output is None else json.loads(row.output),
+        reason=row.reason,
+        error=row.error,
+        idempotency_key=row.idempotency_key,
+        started_at=moment_of(row.started_at),
+        ended_at=None if row.ended_at is None else moment_of(row.ended_at),
+    )

@@ -1,0 +1,73 @@
+"""Workflows: their versions, and what is recorded of the nodes of each run."""
+
+from foliot.ports import NodeRow, WorkflowRow
+from foliot.stores.part import Part
+
+_WORKFLOW = ", ".join(WorkflowRow._fields)
+_NODE = ", ".join(NodeRow._fields)
+_ENDS = ("status", "attempt", "output", "vars", "reason", "error", "ended_at")
+"""What changes when a node that runs has ended."""
+_SAVE = (
+    f"INSERT INTO node_states ({_NODE}) VALUES ({', '.join('?' * len(NodeRow._fields))})"
+    f" ON CONFLICT (run, node, path) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _ENDS)}"
+    " WHERE node_states.status = 'RUNNING' RETURNING ref"
+)
+
+
+class Workflows(Part):
+    def workflow(self, workflow_id: str, version: int | None) -> WorkflowRow | None:
+        """That version of it, or the latest."""
+        if version is None:
+            rows = self._workflows("WHERE id = ? ORDER BY version DESC LIMIT 1", workflow_id)
+        else:
+            rows = self._workflows("WHERE id = ? AND version = ?", workflow_id, version)
+        return rows[0] if rows else None
+
+    def workflow_at(self, ref: int) -> WorkflowRow:
+        return self._workflows("WHERE ref = ?", ref)[0]
+
+    def workflow_versions(self, workflow_id: str) -> list[WorkflowRow]:
+        """The newest first."""
+        return self._workflows("WHERE id = ? ORDER BY version DESC", workflow_id)
+
+    def list_workflows(self) -> list[WorkflowRow]:
+        """The latest version of each, by id."""
+        latest = "(SELECT max(version) FROM workflows AS other WHERE other.id = workflows.id)"
+        return self._workflows(f"WHERE version = {latest} ORDER BY id")
+
+    def _workflows(self, condition: str, *values: object) -> list[WorkflowRow]:
+        return [WorkflowRow(*row) for row in self._all(f"SELECT {_WORKFLOW} FROM workflows {condition}", *values)]
+
+    def insert_workflow(self, workflow_id: str, version: int, dag: str, digest: str, by: str) -> WorkflowRow:
+        text = (
+            "INSERT INTO workflows (id, version, dag, hash, created_at, created_by) VALUES (?, ?, ?, ?, ?, ?)"
+            f" RETURNING {_WORKFLOW}"
+        )
+        return WorkflowRow(*self._all(text, workflow_id, version, dag, digest, self.now, by)[0])
+
+    def node_states(self, run: str) -> list[NodeRow]:
+        """In the order in which they came to be."""
+        text = f"SELECT {_NODE} FROM node_states WHERE run = ? ORDER BY ref"
+        return [NodeRow(*row) for row in self._all(text, run)]
+
+    def save_node(self, row: NodeRow) -> NodeRow:
+        """Record the node, unless its end is recorded already; what stands there now."""
+        if self._all(_SAVE, *row):
+            return row
+        text = f"SELECT {_NODE} FROM node_states WHERE run = ? AND node = ? AND path = ?"
+        return NodeRow(*self._all(text, row.run, row.node, row.path)[0])
+
+    def cached_node(self, workflow_id: str, node: str, key: str, since: int) -> NodeRow | None:
+        """The last success of the workflow's node under that key since that moment, in whichever run and version."""
+        chosen = ", ".join(f"n.{name}" for name in NodeRow._fields)
+        text = (
+            f"SELECT {chosen} FROM node_states n JOIN workflows w ON w.ref = n.workflow_ref"
+            " WHERE n.idempotency_key = ? AND n.status = 'DONE' AND w.id = ? AND n.node = ? AND n.ended_at > ?"
+            " ORDER BY n.ref DESC LIMIT 1"
+        )
+        rows = self._all(text, key, workflow_id, node, since)
+        return NodeRow(*rows[0]) if rows else None
+
+    def remove_node_states(self, before: int) -> int:
+        """Delete what came to be before that moment."""
+        return self._do("DELETE FROM node_states WHERE started_at < ?", before)
