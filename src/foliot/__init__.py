@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from foliot.app import Foliot
     from foliot.engine.settings import EngineSettings
     from foliot.execution.context import Asked, Cancelled, Context, LimitExceeded
+    from foliot.executors.actions import ActionContext
 
 __all__ = [
+    "ActionContext",
     "Asked",
     "Calendar",
     "Cancelled",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "ActionContext": "foliot.executors.actions",
     "Asked": "foliot.execution.context",
     "Cancelled": "foliot.execution.context",
     "Context": "foliot.execution.context",

@@ -22,6 +22,8 @@ from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
 from foliot.execution.executing import Executor
 from foliot.execution.requests import Executed, wanted_of
+from foliot.executors.dag import PROVIDER as DAG
+from foliot.executors.dag import DagExecutor
 from foliot.executors.endpoints import PROVIDER as HTTP
 from foliot.executors.endpoints import endpoint_of
 from foliot.executors.http import HttpExecutor
@@ -34,6 +36,7 @@ from foliot.services.grants import GrantVerbs
 from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
+from foliot.services.workflows import WorkflowVerbs
 from foliot.settings import database_url, http_allow, pricing_of, trace_url
 from foliot.wiring import Parts
 
@@ -69,10 +72,12 @@ class Foliot:
         self.functions = PythonExecutor(self.settings.threads)
         self.endpoints = HttpExecutor(http_allow())
         self._langgraphs = LangGraphExecutor(self.url)
+        self.dags = DagExecutor(self.functions, lambda: self.parts.records)
         self.executors: dict[str, Executor] = {
             PROVIDER: self.functions,
-            HTTP: self.endpoints,
             LANGGRAPH: self._langgraphs,
+            DAG: self.dags,
+            HTTP: self.endpoints,
         }
         """By provider."""
         self._graphs: dict[Any, str] = {}
@@ -157,6 +162,17 @@ class Foliot:
             expires_in=expires_in,
             at_expiry=at_expiry,
         )
+
+    def action(self, name: str) -> Callable[[F], F]:
+        """Register a function, sync or async, of (input, ctx) for the nodes of workflows that name it."""
+        if not isinstance(name, str):
+            raise Invalid(f"action takes a name, as in @app.action('send'), got {name!r}")
+
+        def register(function: F) -> F:
+            self.dags.register(name, function)
+            return function
+
+        return register
 
     def provider(self, name: str, executor: Executor) -> None:
         """Let an executor of your own run the targets `name:...`; it keeps the promises of `Executor`."""
@@ -293,6 +309,10 @@ class Foliot:
     @property
     def grants(self) -> GrantVerbs:
         return self.parts.grants
+
+    @property
+    def workflows(self) -> WorkflowVerbs:
+        return self.parts.workflows
 
     @property
     def parts(self) -> Parts:

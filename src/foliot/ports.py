@@ -535,3 +535,12 @@ class Gate(Protocol):
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         """Execute the run and say how it ended. Failures of the run are outcomes; Unavailable means: not begun."""
+
+
+class HttpCaller(Protocol):
+    """Who makes calls over HTTP on behalf of workflows, and sees to it that they lead nowhere they must not."""
+
+    async def call(
+        self, method: str, url: str, headers: Mapping[str, str], body: Any, timeout: float
+    ) -> tuple[int, Any]:
+        """The status, and the JSON that was answered; Unavailable when there was no answer."""

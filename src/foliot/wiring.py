@@ -23,6 +23,7 @@ from foliot.services.grants import GrantVerbs
 from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
+from foliot.services.workflows import WorkflowVerbs
 from foliot.stores.database import Database, PostgresqlDatabase, open_database
 from foliot.stores.listener import Listener
 
@@ -43,10 +44,10 @@ class Parts:
         self.pricing = pricing or Pricing()
         self.is_virtual = clock is not None
         self.database: Database = open_database(url, self.clock, is_virtual=self.is_virtual)
-        records = Records(self.database, inline=self.is_virtual or self.database.is_local)
-        self.till = Till(records, self.pricing)
-        self.gate = LocalGate(executors, Permission(records, self.clock), self.till)
-        self.requests = Requests(records, self.gate, self.pricing, _title("gate"))
+        self.records = Records(self.database, inline=self.is_virtual or self.database.is_local)
+        self.till = Till(self.records, self.pricing)
+        self.gate = LocalGate(executors, Permission(self.records, self.clock), self.till)
+        self.requests = Requests(self.records, self.gate, self.pricing, _title("gate"))
         self.engines: list[Engine] = []
         desk = Desk(self.database, self._wake, self.pricing)
         self.schedules = ScheduleVerbs(desk)
@@ -54,6 +55,7 @@ class Parts:
         self.runs = RunVerbs(desk)
         self.grants = GrantVerbs(desk)
         self.request_verbs = RequestVerbs(desk)
+        self.workflows = WorkflowVerbs(desk)
 
     def _wake(self, recalls: bool) -> None:
         for engine in self.engines:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from foliot.domain.errors import Invalid
-from foliot.domain.expressions import Expression
+from foliot.domain.expressions import Expression, Names
 from foliot.domain.instants import instant_of, moment_of
 from foliot.domain.policies import policies_of
 from foliot.domain.reader import Reader, variable_of
@@ -86,6 +86,19 @@ class Action:
     key: Template | None
     """Makes its idempotency key; None: derived from the slot, the place and the input."""
     cache_ms: int
+
+    def given(self, names: Names) -> Any:
+        """What it is called with."""
+        given = self.input.value(names)
+        if isinstance(self.does, str):
+            return given
+        body = self.does.body.value(names)
+        return {
+            "method": self.does.method,
+            "url": self.does.url.value(names),
+            "headers": self.does.headers.value(names),
+            "body": given if body is None else body,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid
 from foliot.domain.events import ErrorCode
+from foliot.domain.expressions import text_of_value
 from foliot.domain.node_states import NodeState, NodeStatus, Path, Place
 from foliot.domain.nodes import (
     Action,
@@ -199,9 +200,11 @@ class Progression:
     def _begin(self, node: Node, place: Place) -> None:
         names = self._sight.names(place)
         match node.data:
-            case Action(input=template, key=key) as action:
-                made = None if key is None else str(key.value(names))
-                self._step.ready.append(Ready(place, action, template.value(names), made))
+            case Action(key=key) as action:
+                given = action.given(names)
+                json_text("the input of an action", given)
+                made = None if key is None else text_of_value(key.value(names))
+                self._step.ready.append(Ready(place, action, given, made))
             case GatewayIf(branches=branches, else_to=other):
                 chosen = next((branch for branch in branches if branch.condition.value(names)), None)
                 to, by = (other, "else") if chosen is None else (chosen.to, chosen.name)

@@ -18,7 +18,9 @@ PROVIDER = "python"
 Function = Callable[..., Any]
 
 
-class _Registered(NamedTuple):
+class Registered(NamedTuple):
+    """A function, and how it is called."""
+
     function: Function
     is_async: bool
     parameters: int
@@ -29,7 +31,7 @@ class PythonExecutor:
     """The functions of one program."""
 
     def __init__(self, threads: int = 64, *, inline: bool = False) -> None:
-        self._functions: dict[str, _Registered] = {}
+        self._functions: dict[str, Registered] = {}
         self._threads = threads
         self._busy = 0
         self._counting = threading.Lock()
@@ -43,7 +45,7 @@ class PythonExecutor:
         known = self._functions.get(target)
         if known is not None and known.function is not function:
             raise Invalid(f"a graph takes a name of its own, got {name!r} for a second function: rename one of them")
-        self._functions[target] = _Registered(function, _is_async(function), _parameters(name, function), on_unknown)
+        self._functions[target] = registered(name, function, on_unknown)
         return target
 
     @property
@@ -77,19 +79,28 @@ class PythonExecutor:
 
     async def _call(self, request: Request) -> Any:
         target, given, context, control = request
-        registered = self._functions.get(target)
-        if registered is None:
+        found = self._functions.get(target)
+        if found is None:
             raise NotFound(f"no graph {target} is registered here")
-        function, is_async, parameters, _ = registered
-        arguments = (None if given is None else json.loads(given), context)[:parameters]
-        if is_async:
-            return await function(*arguments)
+
+        def interruptible(is_so: bool) -> None:
+            control.interruptible = is_so
+
+        return await self.invoke(found, None if given is None else json.loads(given), context, interruptible)
+
+    async def invoke(self, found: Registered, given: Any, context: Any, interruptible: Callable[[bool], None]) -> Any:
+        """Call it with (input, ctx), on the loop or in a thread; who waits is told while it cannot be interrupted."""
+        arguments = (given, context)[: found.parameters]
+        if found.is_async:
+            return await found.function(*arguments)
         if self._inline:
-            result = function(*arguments)
+            result = found.function(*arguments)
         else:
-            control.interruptible = False
-            result = await self._in_thread(function, arguments)
-            control.interruptible = True
+            interruptible(False)
+            try:
+                result = await self._in_thread(found.function, arguments)
+            finally:
+                interruptible(True)
         # A plain function may have wrapped an async one.
         return await result if inspect.isawaitable(result) else result
 
@@ -121,6 +132,11 @@ class PythonExecutor:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
+
+
+def registered(name: str, function: Function, on_unknown: OnUnknown = OnUnknown.REDELIVER) -> Registered:
+    """Invalid when it cannot be called with (input, ctx), or with the first of them, or with nothing."""
+    return Registered(function, _is_async(function), _parameters(name, function), on_unknown)
 
 
 def _called(function: Function, arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:

@@ -62,8 +62,8 @@ class Workflows(Part):
         chosen = ", ".join(f"n.{name}" for name in NodeRow._fields)
         text = (
             f"SELECT {chosen} FROM node_states n JOIN workflows w ON w.ref = n.workflow_ref"
-            " WHERE n.idempotency_key = ? AND n.status = 'DONE' AND w.id = ? AND n.node = ? AND n.ended_at > ?"
-            " ORDER BY n.ref DESC LIMIT 1"
+            " WHERE n.idempotency_key = ? AND n.status = 'DONE' AND n.attempt > 0 AND w.id = ? AND n.node = ?"
+            " AND n.ended_at > ? ORDER BY n.ref DESC LIMIT 1"
         )
         rows = self._all(text, key, workflow_id, node, since)
         return NodeRow(*rows[0]) if rows else None

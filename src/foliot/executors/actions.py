@@ -1,0 +1,166 @@
+"""Actions: what the nodes of a workflow do outside of it, each tried as often and for as long as it may be."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from foliot.domain.errors import Invalid, NotFound, Unavailable
+from foliot.domain.events import ErrorCode, Final
+from foliot.domain.node_states import Place
+from foliot.domain.nodes import Action, HttpCall
+from foliot.execution.context import Cancelled, Context, LimitExceeded
+from foliot.execution.executing import failure_of
+from foliot.executors.python import Function, PythonExecutor, Registered, registered
+from foliot.ports import HttpCaller
+
+_RETRIED = (ErrorCode.INTERNAL, ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.RATE_LIMIT, ErrorCode.TIMEOUT)
+"""What may go better the next time."""
+
+
+class ActionContext:
+    """An action, as its own code sees it."""
+
+    __slots__ = ("_place", "attempt", "idempotency_key", "run")
+
+    def __init__(self, run: Context, place: Place, key: str, attempt: int) -> None:
+        self.run = run
+        """The run that it is part of."""
+        self.idempotency_key = key
+        """The same for every attempt and every delivery: hand it to whatever must not happen twice."""
+        self.attempt = attempt
+        """Of this node."""
+        self._place = place
+
+    @property
+    def node(self) -> str:
+        return self._place.node
+
+    @property
+    def path(self) -> tuple[int, ...]:
+        """Which iteration of each loop around it, the outermost first."""
+        return self._place.path
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run was asked to stop."""
+        return self.run.cancelled
+
+    @property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger that knows the run and the node."""
+        return logging.LoggerAdapter(
+            logging.getLogger("foliot.run"), {"run_id": self.run.run_id, "node": str(self._place)}
+        )
+
+    def heartbeat(self, progress: Any = None) -> None:
+        """Say how far it has come, and stop here when the run was asked to."""
+        self.run.heartbeat(None if progress is None else {"node": str(self._place), "progress": progress})
+
+    def report_usage(
+        self,
+        unit: str,
+        *,
+        model: str | None = None,
+        tokens: int | None = None,
+        cost: object = None,
+        source: str = "foliot",
+    ) -> None:
+        """Say that a billable call was made, as `ctx.report_usage` of a run does; the unit is this node's own."""
+        self.run.report_usage(f"{self._place}/{unit}", model=model, tokens=tokens, cost=cost, source=source)
+
+
+class Attempted(NamedTuple):
+    """What an action came to."""
+
+    attempts: int
+    output: Any = None
+    failure: Final | None = None
+
+
+class _CallFailedError(Exception):
+    """A call over HTTP was answered with a failure."""
+
+    def __init__(self, code: ErrorCode, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+class Actions:
+    """The actions of one program."""
+
+    def __init__(self, functions: PythonExecutor) -> None:
+        self._functions = functions
+        """Who calls functions, on the loop or in threads."""
+        self._actions: dict[str, Registered] = {}
+        self.http: HttpCaller | None = None
+
+    def register(self, name: str, function: Function) -> None:
+        known = self._actions.get(name)
+        if known is not None and known.function is not function:
+            raise Invalid(f"an action takes a name of its own, got {name!r} for a second function: rename one of them")
+        self._actions[name] = registered(name, function)
+
+    async def perform(
+        self, action: Action, given: Any, context: Callable[[int], ActionContext], interruptible: Callable[[bool], None]
+    ) -> Attempted:
+        """Do it, and again while it fails of what may go better; whoever asked it to stop is let through."""
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                output = await self._within(
+                    action.timeout_ms, self._call(action, given, context(attempt), interruptible)
+                )
+            except (asyncio.CancelledError, Cancelled, LimitExceeded):
+                raise
+            except BaseException as error:  # Whatever its code raises, the action has failed.
+                failure = _failure(error)
+                if attempt > action.retry.retries or failure.error not in _RETRIED:
+                    return Attempted(attempt, failure=failure)
+            else:
+                return Attempted(attempt, output)
+            await asyncio.sleep(action.retry.wait_after(attempt))
+
+    async def _within(self, timeout_ms: int, work: Any) -> Any:
+        try:
+            async with asyncio.timeout(timeout_ms / 1000) as limit:
+                return await work
+        except TimeoutError as error:
+            if limit.expired():
+                raise TimeoutError(f"it took longer than its {timeout_ms:,} ms") from error
+            raise
+
+    async def _call(
+        self, action: Action, given: Any, context: ActionContext, interruptible: Callable[[bool], None]
+    ) -> Any:
+        if isinstance(action.does, HttpCall):
+            return await self._call_http(given, context.idempotency_key, action.timeout_ms / 1000)
+        found = self._actions.get(action.does)
+        if found is None:
+            there = ", ".join(sorted(self._actions)) or "none"
+            raise NotFound(f"no action {action.does!r} is registered here: there are {there}")
+        return await self._functions.invoke(found, given, context, interruptible)
+
+    async def _call_http(self, given: Mapping[str, Any], key: str, timeout: float) -> Any:
+        if self.http is None:
+            raise Unavailable("nobody here makes calls over HTTP")
+        headers = {"Idempotency-Key": key, **given["headers"]}
+        status, answer = await self.http.call(given["method"], given["url"], headers, given["body"], timeout)
+        if 200 <= status < 300:
+            return {"status": status, "body": answer}
+        raise _CallFailedError(_code_of(status), f"{given['url']} answered {status}: {str(answer)[:500]}")
+
+
+def _failure(error: BaseException) -> Final:
+    if isinstance(error, _CallFailedError):
+        return Final(error.code, words=str(error))
+    return failure_of(error, inside=3)
+
+
+def _code_of(status: int) -> ErrorCode:
+    if status == 429:
+        return ErrorCode.RATE_LIMIT
+    if status in (404, 410):
+        return ErrorCode.NOT_FOUND
+    return ErrorCode.INVALID_REQUEST if 400 <= status < 500 else ErrorCode.PROVIDER_UNAVAILABLE

@@ -1,0 +1,159 @@
+"""The journal: what is recorded of a workflow's run, so that it goes on where it was, whoever takes it up."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from foliot.domain.errors import NotFound, Unavailable
+from foliot.domain.events import ErrorCode
+from foliot.domain.node_states import NodeState, NodeStatus, Place, path_text, read_path
+from foliot.domain.schedule import json_text
+from foliot.domain.workflows import Workflow, workflow_from_text
+from foliot.ports import Database, NodeRow, Transaction, WorkflowRow
+
+log = logging.getLogger("foliot.executors")
+
+T = TypeVar("T")
+
+_FIRST_WAIT = 0.1
+_LONGEST_WAIT = 5.0
+
+
+class Records(Protocol):
+    """Where records are kept. With `waits_inline` the database is waited for on the loop: it answers at once."""
+
+    @property
+    def database(self) -> Database: ...
+
+    @property
+    def waits_inline(self) -> bool: ...
+
+
+class Entry(NamedTuple):
+    """What is to be recorded of a place."""
+
+    place: Place
+    state: NodeState
+    attempt: int = 1
+    """0: it was not executed, an earlier success stands for it."""
+    input: Any = None
+    key: str | None = None
+    cache_ms: int = 0
+    """So long an earlier success under the same key stands for its execution."""
+
+
+class Begun(NamedTuple):
+    """A run, as it stands."""
+
+    workflow: Workflow
+    entries: list[Entry]
+
+
+class Kept(NamedTuple):
+    """What became of entries."""
+
+    is_ours: bool
+    """False: somebody else has recorded another end of one of them, and nothing after it was written."""
+    earlier: dict[Place, Any]
+    """The outputs of earlier successes, for what is about to be executed."""
+
+
+class Journal:
+    """The records of one run. The database is waited for, however long it is away."""
+
+    def __init__(self, records: Records, run_id: str) -> None:
+        self._database = records.database
+        self._inline = records.waits_inline
+        self._run = run_id
+        self._workflow: WorkflowRow | None = None
+
+    async def begin(self, workflow_id: str, version: int | None, trigger: str | None, tick: dict[str, Any]) -> Begun:
+        """The run as it was left; if it is new, with its trigger fired. From then on it keeps its version."""
+
+        def act(tx: Transaction) -> tuple[WorkflowRow, Workflow, list[NodeRow]]:
+            rows = tx.node_states(self._run)
+            row = tx.workflow_at(rows[0].workflow_ref) if rows else tx.workflow(workflow_id, version)
+            if row is None:
+                which = "" if version is None else f" in version {version}"
+                raise NotFound(f"there is no workflow {workflow_id!r}{which}: deploy it first")
+            workflow = workflow_from_text(row.dag)
+            if not rows:
+                fired = workflow.first_trigger(trigger)
+                output = {"node": fired, **tick}
+                entry = Entry(Place(fired), NodeState(NodeStatus.DONE, output))
+                rows = [tx.save_node(self._row(row, entry, tx.now))]
+            return row, workflow, rows
+
+        self._workflow, workflow, rows = await self._ask(lambda: self._database.write(act))
+        return Begun(workflow, [_entry(row) for row in rows])
+
+    async def look(self) -> list[Entry]:
+        """What is recorded now."""
+        rows = await self._ask(lambda: self._database.read(lambda tx: tx.node_states(self._run)))
+        return [_entry(row) for row in rows]
+
+    async def keep(self, entries: Sequence[Entry]) -> Kept:
+        """Record them in this order, in one transaction."""
+        workflow = self._workflow
+        assert workflow is not None
+
+        def act(tx: Transaction) -> Kept:
+            earlier = {}
+            for entry in entries:
+                row = self._row(workflow, entry, tx.now)
+                if tx.save_node(row) is not row:
+                    return Kept(False, {})
+                if entry.cache_ms and entry.key is not None:
+                    since = tx.now - entry.cache_ms * 1000
+                    found = tx.cached_node(workflow.id, entry.place.node, entry.key, since)
+                    if found is not None:
+                        earlier[entry.place] = _read(found.output)
+            return Kept(True, earlier)
+
+        return await self._ask(lambda: self._database.write(act)) if entries else Kept(True, {})
+
+    def _row(self, workflow: WorkflowRow, entry: Entry, now: int) -> NodeRow:
+        state = entry.state
+        return NodeRow(
+            run=self._run,
+            workflow_ref=workflow.ref,
+            node=entry.place.node,
+            path=path_text(entry.place.path),
+            status=str(state.status),
+            attempt=entry.attempt,
+            input=json_text("input", entry.input),
+            output=json_text("output", state.output),
+            vars=json_text("vars", dict(state.vars)) if state.vars else None,
+            reason=None if state.reason is None else str(state.reason),
+            error=state.error,
+            idempotency_key=entry.key,
+            started_at=now,
+            ended_at=now if state.is_over else None,
+        )
+
+    async def _ask(self, act: Callable[[], T]) -> T:
+        wait = _FIRST_WAIT
+        while True:
+            try:
+                return act() if self._inline else await asyncio.to_thread(act)
+            except Unavailable as error:
+                log.warning("%s waits for the database: %s", self._run, error)
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+
+
+def _entry(row: NodeRow) -> Entry:
+    state = NodeState(
+        NodeStatus(row.status),
+        _read(row.output),
+        _read(row.vars) or {},
+        None if row.reason is None else ErrorCode(row.reason),
+        row.error,
+    )
+    return Entry(Place(row.node, read_path(row.path)), state, row.attempt, _read(row.input), row.idempotency_key)
+
+
+def _read(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
