@@ -1,0 +1,1 @@
+"""Executors, each on a real engine and a real database."""
