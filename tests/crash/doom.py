@@ -35,6 +35,7 @@ READS = {
     *("backfills", "due_backfills", "list_backfills", "notify", "new_grant_refs", "list_grants", "running_under"),
     *("runs", "orders_of", "questions_of", "unanswered", "targets_of", "request", "request_of_run", "list_requests"),
     *("hold_grant", "recent_costs", "account", "account_of", "postings", "receipt", "receipts_of"),
+    *("workflow", "workflow_at", "workflow_versions", "list_workflows", "node_states", "cached_node"),
 }
 """Calls that leave everything as it is."""
 
@@ -64,7 +65,7 @@ def _verb(name: str) -> Callable[[Did], bool]:
 
 VERBS = (
     *("trigger", "pause", "resume", "skip", "cancel", "terminate", "retry", "fill", "create", "replace", "delete"),
-    *("decide", "permit", "extend", "rescope", "revoke", "pay", "refund", "limit", "report"),
+    *("decide", "permit", "extend", "rescope", "revoke", "pay", "refund", "limit", "report", "deploy"),
 )
 COMMITS: dict[str, Callable[[Did], bool]] = {
     "declare": lambda did: "insert_schedules" in did and "verb" not in did[0],

@@ -17,6 +17,7 @@ from foliot.services.views import Run
 from tests.crash.doom import VERBS, as_verb
 from tests.crash.evidence import Key, Pen
 from tests.crash.plan import Planned
+from tests.dags import a_dag, scheduled
 
 _EVERY = 0.4
 _PAUSED_FOR = 0.3
@@ -30,6 +31,7 @@ class People:
         self._schedules, self._runs = app.parts.schedules, app.parts.runs
         self._requests = app.parts.request_verbs
         self._grants, self._accounts, self._till = app.parts.grants, app.parts.accounts, app.parts.till
+        self._workflows = app.parts.workflows
         self._pen = pen
         self._triggered = [planned.name for planned in plan if planned.is_triggered]
         self._handled = [planned.name for planned in plan if planned.is_handled]
@@ -63,6 +65,7 @@ class People:
             "limit": self._pay,
             "refund": self._refund,
             "report": self._report,
+            "deploy": self._deploy,
         }
         chosen = [doings[only]] if only in VERBS else [besides, *dict.fromkeys(doings.values())]
         while True:
@@ -200,6 +203,16 @@ class People:
             for usage in (usage_of(unit), usage_of(unit, cost="0.0001"), usage_of("call", cost="0.0001")):
                 with as_verb("report"):
                     self._till.report(run.id, usage)
+
+    def _deploy(self) -> None:
+        """A workflow that is never due: each time a new version, and its schedule changed with it."""
+        number = next(self._numbers)
+        trigger = scheduled(cron="0 0 1 1 *", start_at="2190-01-01T00:00:00Z")
+        document = a_dag([trigger], workflow_id=f"deployed-{os.getpid()}", metadata={"number": number})
+        with as_verb("deploy"):
+            deployed = self._workflows.deploy(document)
+        (schedule_id,) = (*deployed.created, *deployed.updated)
+        assert self._schedules.get(schedule_id).input["version"] == deployed.version
 
     def _finished(self) -> list[Run]:
         return [run for name in self._charged for run in self._runs.list(name, status="success", limit=5)]

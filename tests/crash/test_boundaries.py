@@ -66,13 +66,16 @@ DOORS = {
     "services.runs.RunVerbs.complete": ("decide",),
     "services.runs.RunVerbs.terminate": ("terminate",),
     "services.runs.RunVerbs.retry": ("retry",),
+    "services.workflows.WorkflowVerbs.deploy": ("deploy",),
 }
 """Who asks for a transaction that writes, and by which names their commits are crashed at."""
+_CRASHED_ELSEWHERE = {"executors.journal.Journal.begin", "executors.journal.Journal.keep"}
+"""In `tests/executors/test_dag_crash.py`: what is recorded of a workflow's nodes is not for the ledger's checker."""
 _PASSING_ON = {"services.desk.Desk.write", "engine.loop.Engine._write", "execution.records.Records.write"}
 
 
 def test_whoever_writes_is_crashed_at_every_commit() -> None:
-    assert set(_askers()) - _PASSING_ON == set(DOORS)
+    assert set(_askers()) - _PASSING_ON - _CRASHED_ELSEWHERE == set(DOORS)
     assert {name for names in DOORS.values() for name in names} == set(COMMITS)
 
 

@@ -350,7 +350,7 @@ def test_what_actions_use_is_charged_by_node_and_what_they_say_of_their_progress
 
 
 def test_an_output_that_is_not_json_is_an_error_of_its_node(program: Program) -> None:
-    program.app.action("odd")(lambda: object())
+    program.app.action("odd")(lambda: {1, 2})
     with virtual(program.app, START) as world:
         run = ran(world, a_dag([manual(), does("a", "odd")], "start > a"))
         assert (run.reason, "what JSON can say" in (run.error or "")) == ("invalid_request", True)
