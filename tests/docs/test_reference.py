@@ -20,12 +20,14 @@ from foliot.engine.loop import Counters
 from foliot.engine.settings import EngineSettings
 from foliot.execution import context
 from foliot.execution.requests import Executed
-from foliot.services import configuration, views
+from foliot.executors.actions import ActionContext
+from foliot.services import configuration, views, workflows
 from foliot.services.accounts import AccountVerbs
 from foliot.services.grants import GrantVerbs
 from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import Explanation, ScheduleVerbs
+from foliot.services.workflows import WorkflowVerbs
 from foliot.stores.tables import metadata
 from tests.docs.pages import ROOT, blocks
 
@@ -37,6 +39,11 @@ PUBLIC: dict[str, Any] = {
     "RunVerbs": RunVerbs,
     "GrantVerbs": GrantVerbs,
     "AccountVerbs": AccountVerbs,
+    "WorkflowVerbs": WorkflowVerbs,
+    "Deployed": workflows.Deployed,
+    "Workflow": workflows.Workflow,
+    "NodeState": workflows.NodeState,
+    "ActionContext": ActionContext,
     "Estimate": views.Estimate,
     "Grant": views.Grant,
     "Account": views.Account,

@@ -1,1 +1,0 @@
-"""Executors, each on a real engine and a real database."""
