@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from foliot import ActionContext, Foliot, Unavailable
+from foliot import ActionContext, Foliot, LimitExceeded, Unavailable
 from foliot.services.views import Run
 from foliot.testing import World, virtual
 from tests.dags import Json, a_dag, act, manual, node
@@ -404,3 +405,35 @@ def test_the_answer_of_a_call_says_what_it_failed_of(program: Program, status: i
 def test_without_anybody_who_makes_calls_a_call_is_not_available(program: Program) -> None:
     with virtual(program.app, START) as world:
         assert ran(world, http_dag(), inputs={"n": 3}).reason == "provider_unavailable"
+
+
+def test_a_loop_that_is_over_at_once_is_recorded_once(program: Program) -> None:
+    loop = node("l", "loop_foreach", source="[]", body_start="a")
+    with virtual(program.app, START) as world:
+        run = ran(world, a_dag([manual(), loop, does("a"), does("b")], "start > l > b"))
+        recorded = [(state.node, state.status) for state in world.app.workflows.nodes(run.id)]
+        assert recorded == [("start", "DONE"), ("l", "DONE"), ("b", "DONE")]
+
+
+def test_a_run_that_has_used_more_than_it_may_stops_though_its_action_does_not_mind(program: Program) -> None:
+    @program.app.action("spend")
+    async def spend(input: Any, ctx: ActionContext) -> None:
+        with suppress(LimitExceeded):
+            ctx.report_usage("one", cost="0.1")
+            ctx.report_usage("two", cost="0.1")
+
+    with virtual(program.app, START) as world:
+        world.app.workflows.deploy(a_dag([manual(), does("a", "spend"), does("b")], "start > a > b"))
+        world.app.schedules.create("once", target="dag:flow", manual=True, max_calls=1)
+        world.app.schedules.trigger("once")
+        world.advance(minutes=1)
+        assert (world.runs("once")[0].reason, program.called) == ("run_limit", [])
+
+
+def test_old_records_of_nodes_are_removed_with_old_runs(program: Program) -> None:
+    with virtual(program.app, START) as world:
+        run = ran(world, a_dag([manual(), does("a")], "start > a"))
+        world.advance(days=100)
+        again = ran(world, a_dag([manual(), does("a")], "start > a"))
+        world.advance(hours=1)
+        assert [len(world.app.workflows.nodes(one.id)) for one in (run, again)] == [0, 2]

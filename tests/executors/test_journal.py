@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +17,8 @@ from tests.dags import a_dag, act, manual
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[Foliot]:
-    app = Foliot(f"sqlite:///{tmp_path / 'flow.db'}")
+def app(database_url: str) -> Iterator[Foliot]:
+    app = Foliot(database_url)
     yield app
     app.close()
 

@@ -42,7 +42,7 @@ class Ready(NamedTuple):
 
 
 class Step(NamedTuple):
-    decided: list[Place]
+    decided: dict[Place, NodeState]
     """What came to a state without anything being done outside."""
     ready: list[Ready]
 
@@ -77,15 +77,19 @@ class Progression:
         self.states = dict(states)
         self._topology = workflow.topology
         fired = [place for node in workflow.triggers if (place := Place(node)) in states and states[place].output]
-        fixed = {"inputs": inputs or {}, "trigger": states[fired[0]].output, "globals": workflow.globals}
+        fixed = {
+            "inputs": {} if inputs is None else inputs,
+            "trigger": states[fired[0]].output,
+            "globals": workflow.globals,
+        }
         self._sight = Sight(workflow, self.states, fixed)
-        self._step = Step([], [])
+        self._step = Step({}, [])
         self._over_to: dict[Place, int] = {}
         """By loop: how many of its iterations are known to be over, from the first on."""
 
     def step(self) -> Step:
         """Decide all that can be decided now, and say which actions may begin."""
-        self._step = Step([], [])
+        self._step = Step({}, [])
         self._look_at(None, ())
         return self._step
 
@@ -240,7 +244,7 @@ class Progression:
         except Invalid as refusal:
             state = _failure(refusal)
         self.states[place] = state
-        self._step.decided.append(place)
+        self._step.decided[place] = state
 
     def _go_round(self, place: Place, state: NodeState) -> None:
         data = self.workflow.nodes[place.node].data

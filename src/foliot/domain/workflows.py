@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -88,8 +89,9 @@ def read_workflow(given: Any) -> Workflow:
     return workflow
 
 
+@lru_cache(maxsize=128)
 def workflow_from_text(text: str) -> Workflow:
-    """What was stored in canonical form."""
+    """What was stored in canonical form. Runs of the same version share it: nobody changes it."""
     return read_workflow(json.loads(text))
 
 

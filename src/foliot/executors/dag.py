@@ -15,7 +15,7 @@ from foliot.domain.progression import Progression, Ready, Verdict
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
 from foliot.domain.workflows import Workflow
-from foliot.execution.context import Cancelled, Context
+from foliot.execution.context import Cancelled, Context, LimitExceeded
 from foliot.execution.executing import Execution, Request, failure_of, success_of
 from foliot.executors.actions import ActionContext, Actions, Attempted
 from foliot.executors.journal import Entry, Journal, Records
@@ -139,6 +139,8 @@ class _Run:
     def _check_stop(self) -> None:
         if self._context.cancelled:
             raise Cancelled(f"{self._context.run_id} was asked to stop")
+        if self._request.control.exceeded is not None:
+            raise LimitExceeded(f"{self._context.run_id} has used {self._request.control.exceeded}")
 
     async def _advance(self, ended: Sequence[Entry], most: int) -> tuple[list[Entry], list[str]]:
         """Record these ends, all that follows from them, and what begins now; then begin it.
@@ -149,7 +151,7 @@ class _Run:
         run.states |= {entry.place: entry.state for entry in ended}
         step = run.step()
         beginning = [self._beginning(ready) for ready in (*self._left, *step.ready)[: most - len(self._tasks)]]
-        decided = [Entry(place, run.states[place]) for place in step.decided]
+        decided = [Entry(place, state) for place, state in step.decided.items()]
         kept = await self._journal.keep([*ended, *decided, *beginning])
         if not kept.is_ours:
             # Another delivery of the run has been at work: what it has recorded is what happened.
@@ -161,7 +163,8 @@ class _Run:
         for entry in beginning:
             run.states[entry.place] = entry.state
             if entry.place in kept.earlier:
-                done.append(entry._replace(state=run.settle(entry.place, kept.earlier[entry.place]), attempt=0))
+                state = run.settle(entry.place, kept.earlier[entry.place])
+                done.append(entry._replace(state=state, attempt=0, cache_ms=0))
             else:
                 self._begin(entry)
         notes = [f"node {entry.place} {entry.state.status}" for entry in (*ended, *decided, *beginning)]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from foliot.domain.errors import NotFound, Unavailable
 from foliot.domain.events import ErrorCode
+from foliot.domain.instants import rfc3339
 from foliot.domain.node_states import NodeState, NodeStatus, Place, path_text, read_path
 from foliot.domain.schedule import json_text
 from foliot.domain.workflows import Workflow, workflow_from_text
@@ -81,7 +82,7 @@ class Journal:
             workflow = workflow_from_text(row.dag)
             if not rows:
                 fired = workflow.first_trigger(trigger)
-                output = {"node": fired, **tick}
+                output = {"node": fired, **tick, "triggered_at": rfc3339(tx.now)}
                 entry = Entry(Place(fired), NodeState(NodeStatus.DONE, output))
                 rows = [tx.save_node(self._row(row, entry, tx.now))]
             return row, workflow, rows
