@@ -118,6 +118,9 @@ def test_a_switch_leads_to_the_case_of_its_value_else_to_its_default_else_nowher
     switch = node("g", "gateway_switch", selector="inputs.color", cases={"red": "r", "blue": "b"}, default_to="other")
     workflow = of([manual(), switch, act("r"), act("b"), act("other")], "start > g")
     assert [play(workflow, inputs={"color": c}).ran for c in ("red", "blue", "pink")] == [["r"], ["b"], ["other"]]
+    numbers = node("g", "gateway_switch", selector="inputs.n", cases={"1": "r", "true": "b"}, default_to="other")
+    counted = of([manual(), numbers, act("r"), act("b"), act("other")], "start > g")
+    assert [play(counted, inputs={"n": n}).ran for n in (1, True, 2)] == [["r"], ["b"], ["other"]]
     del switch["data"]["default_to"]
     played = play(of([manual(), switch, act("r"), act("b")], "start > g"), inputs={"color": "pink"})
     assert (played.ran, played.verdict.failed) == ([], None)

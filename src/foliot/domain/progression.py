@@ -179,7 +179,7 @@ class Progression:
             return _taken(edge.when is not When.ERROR and self._holds(edge, path))
         if state.status is NodeStatus.ERROR and self._is_handled(Place(edge.source, path)):
             return _taken(edge.when is not When.SUCCESS and self._holds(edge, path))
-        is_failure = state.error is not None
+        is_failure = state.status is NodeStatus.ERROR or state.error is not None
         return _Way.BROKEN if is_failure and edge.when is not When.ERROR else _Way.DEAD
 
     def _holds(self, edge: Edge, path: Path) -> bool:
@@ -333,8 +333,9 @@ def _failure(refusal: Invalid) -> NodeState:
 
 
 def _matches(value: Any, case: Any) -> bool:
-    """Cases that are keys of an object are text, whatever was meant."""
-    return value == case and isinstance(value, bool) == isinstance(case, bool)
+    """Also by its text: cases that are the keys of an object have nothing else."""
+    is_same = value == case and isinstance(value, bool) == isinstance(case, bool)
+    return is_same or (isinstance(case, str) and text_of_value(value) == case)
 
 
 def _items(found: Any, most: int) -> list[Any]:
