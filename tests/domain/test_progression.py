@@ -461,3 +461,18 @@ def test_the_same_node_is_never_ready_twice_while_it_has_a_record() -> None:
     (ready,) = run.step().ready
     run.states[ready.place] = NodeState(NodeStatus.RUNNING)
     assert run.step().ready == []
+
+
+def test_what_an_action_returned_is_seen_as_it_is_found_in_the_record_and_cannot_be_changed_afterwards() -> None:
+    shared = {"pair": (1, 2)}
+
+    def do(ready: Ready) -> Any:
+        if ready.place.node == "a":
+            return shared
+        shared["pair"] = (7, 7)
+        ready.input.append("changed")
+        return None
+
+    document = a_dag([manual(), act("a"), act("b", input_template="{{ nodes.a.output.pair }}")], "start > a > b")
+    played = play(read_workflow(document), do)
+    assert played.states[Place("a")].output == {"pair": [1, 2]}

@@ -4,6 +4,7 @@ It knows nothing of time: the same records lead to the same end, in whichever or
 cut off anywhere goes on from its records as if it had not been.
 """
 
+import json
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
@@ -98,7 +99,7 @@ class Progression:
         node = self.workflow.nodes[place.node]
         assert isinstance(node.data, Action)
         try:
-            json_text("the output of an action", output)
+            output = _as_recorded("the output of an action", output)
             names = {**self._sight.names(place), "output": output}
             found = {name: path.value(names) for name, path in node.data.output_vars}
         except Invalid as refusal:
@@ -205,8 +206,7 @@ class Progression:
         names = self._sight.names(place)
         match node.data:
             case Action(key=key) as action:
-                given = action.given(names)
-                json_text("the input of an action", given)
+                given = _as_recorded("the input of an action", action.given(names))
                 made = None if key is None else text_of_value(key.value(names))
                 self._step.ready.append(Ready(place, action, given, made))
             case GatewayIf(branches=branches, else_to=other):
@@ -318,6 +318,12 @@ class Progression:
             if self.states[place].status is NodeStatus.ERROR and not self._is_handled(place):
                 return place
         return None
+
+
+def _as_recorded(what: str, value: Any) -> Any:
+    """The value as it is found in the record, and nobody else's: a run that goes on from there sees the same."""
+    text = json_text(what, value)
+    return None if text is None else json.loads(text)
 
 
 def _needed(node: Node) -> int:
