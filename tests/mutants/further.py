@@ -90,7 +90,7 @@ FURTHER = (
         "What came due right before a pause is not looked at before it begins: the pause swallows it.",
         (
             Change(
-                "services/schedules.py",
+                "services/editing.py",
                 "state = post_owed(tx, entries, found.schedule, state)._replace",
                 "state = state._replace",
             ),
