@@ -195,7 +195,7 @@ def read_node(given: Any, number: int, defaults: Defaults) -> Node:
     outer.what = f"node {node_id!r}"
     outer.only("id", "type", "data", "label", "position", "ui", "metadata")
     kind = outer.given.get("type")
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         outer.refuse(f"takes type of {', '.join(map(repr, _KINDS))}, got {kind!r:.80}")
     reader = Reader(outer.what, outer.given.get("data") or {})
     return Node(node_id, _KINDS[kind](reader, defaults))
