@@ -72,7 +72,7 @@ class Foliot:
         self.functions = PythonExecutor(self.settings.threads)
         self.endpoints = HttpExecutor(http_allow())
         self._langgraphs = LangGraphExecutor(self.url)
-        self.dags = DagExecutor(self.functions, lambda: self.parts.records)
+        self.dags = DagExecutor(self.functions, lambda: self.parts.records, lambda: self.endpoints.caller)
         self.executors: dict[str, Executor] = {
             PROVIDER: self.functions,
             LANGGRAPH: self._langgraphs,

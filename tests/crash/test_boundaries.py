@@ -71,7 +71,12 @@ DOORS = {
 """Who asks for a transaction that writes, and by which names their commits are crashed at."""
 _CRASHED_ELSEWHERE = {"executors.journal.Journal.begin", "executors.journal.Journal.keep"}
 """In `tests/executors/test_dag_crash.py`: what is recorded of a workflow's nodes is not for the ledger's checker."""
-_PASSING_ON = {"services.desk.Desk.write", "engine.loop.Engine._write", "execution.records.Records.write"}
+_PASSING_ON = {
+    "services.desk.Desk.write",
+    "engine.loop.Engine._write",
+    "execution.records.Records.write",
+    "execution.records.Records.write_surely",
+}
 
 
 def test_whoever_writes_is_crashed_at_every_commit() -> None:

@@ -357,56 +357,6 @@ def test_an_output_that_is_not_json_is_an_error_of_its_node(program: Program) ->
         assert (run.reason, "what JSON can say" in (run.error or "")) == ("invalid_request", True)
 
 
-class Caller:
-    """Who makes calls: it answers with what it was told to."""
-
-    def __init__(self, *answers: tuple[int, Any]) -> None:
-        self.answers = list(answers)
-        self.calls: list[tuple[Any, ...]] = []
-
-    async def call(
-        self, method: str, url: str, headers: Mapping[str, str], body: Any, timeout: float
-    ) -> tuple[int, Any]:
-        self.calls.append((method, url, dict(headers), body, timeout))
-        return self.answers.pop(0)
-
-
-def http_dag() -> Json:
-    call = {
-        "url": "https://example.com/{{ inputs.n }}",
-        "headers": {"X-N": "n{{ inputs.n }}"},
-        "body_template": {"n": "{{ inputs.n }}"},
-    }
-    action = node("a", "action", http=call, retry={"retries": 1, "delay_ms": 1}, output_vars={"said": "output.body"})
-    return a_dag([manual(), action], "start > a")
-
-
-def test_an_action_may_be_a_call_over_http(program: Program) -> None:
-    caller = Caller((503, None), (200, {"ok": True}))
-    program.app.dags.actions.http = caller
-    with virtual(program.app, START) as world:
-        run = ran(world, http_dag(), inputs={"n": 3})
-        assert (run.status, run.result["outputs"]) == ("success", {"said": {"ok": True}})
-        (method, url, headers, body, timeout), again = caller.calls
-        assert (method, url, headers["X-N"], body, timeout) == ("POST", "https://example.com/3", "n3", {"n": 3}, 45)
-        assert headers["Idempotency-Key"] == again[2]["Idempotency-Key"]
-
-
-@pytest.mark.parametrize(
-    ("status", "reason"),
-    [(400, "invalid_request"), (404, "not_found"), (429, "rate_limit"), (500, "provider_unavailable")],
-)
-def test_the_answer_of_a_call_says_what_it_failed_of(program: Program, status: int, reason: str) -> None:
-    program.app.dags.actions.http = Caller((status, "no"), (status, "no"))
-    with virtual(program.app, START) as world:
-        assert ran(world, http_dag(), inputs={"n": 3}).reason == reason
-
-
-def test_without_anybody_who_makes_calls_a_call_is_not_available(program: Program) -> None:
-    with virtual(program.app, START) as world:
-        assert ran(world, http_dag(), inputs={"n": 3}).reason == "provider_unavailable"
-
-
 def test_a_loop_that_is_over_at_once_is_recorded_once(program: Program) -> None:
     loop = node("l", "loop_foreach", source="[]", body_start="a")
     with virtual(program.app, START) as world:

@@ -110,7 +110,13 @@ ASKED_FOR = (
     Mutant(
         "retry with a new key",
         "Every attempt has an idempotency key of its own: what a failed attempt has paid for is paid for again.",
-        (Change("execution/context.py", "return str(self._key)", "return self.run_id"),),
+        (
+            Change(
+                "execution/context.py",
+                "return str(slot_of(self._launch)) if outside is None else outside.key",
+                "return self.run_id",
+            ),
+        ),
         "tests/engine/test_runs.py::test_a_retry_is_a_new_row_that_names_the_attempt_before_it[sqlite]",
     ),
     Mutant(

@@ -9,7 +9,8 @@ from foliot.domain.errors import Unavailable
 from foliot.engine.loop import Engine
 from foliot.engine.turn import Shift
 from foliot.executors.python import PythonExecutor
-from foliot.ports import Expired, Finish, Row
+from foliot.ports import Row
+from foliot.rows import Expired, Finish
 from foliot.services.schedules import ScheduleVerbs
 from foliot.services.views import Schedule
 from foliot.stores.transaction import SqlTransaction
@@ -80,7 +81,7 @@ class Rash(Spoiled):
 @pytest.mark.parametrize(
     ("defect", "seed", "law"),
     [
-        (NoFence, 61, "no zombie commit"),
+        (NoFence, 1, "no zombie commit"),
         (LosesRows, 1, "no slot lost"),
         (Impatient, 1, "leases are respected"),
         (Blind, 2, "no forbidden overlap"),

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.runs import Kind, Status
 from foliot.domain.schedule import State
-from foliot.ports import RunFilter, RunRow
+from foliot.rows import RunFilter, RunRow
 from foliot.stores.database import open_database
 from foliot.stores.tables import metadata
 from foliot.stores.transaction import SqlTransaction

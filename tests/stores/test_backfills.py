@@ -1,7 +1,7 @@
 """Backfills: kept as asked for, due in order, held by one, saved as they go on."""
 
 from foliot.domain.backfill import Direction, Which
-from foliot.ports import BackfillRow
+from foliot.rows import BackfillRow
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import MINUTE, NOON
 from tests.stores.stage import Stage

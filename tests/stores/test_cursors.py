@@ -7,7 +7,7 @@ import pytest
 
 from foliot.domain.runs import Hold
 from foliot.domain.schedule import State
-from foliot.ports import Earliest
+from foliot.rows import Earliest
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import HOUR, MINUTE, NOON
 from tests.stores.stage import Stage

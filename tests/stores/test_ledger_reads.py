@@ -6,7 +6,7 @@ from foliot.domain.backfill import Attempted
 from foliot.domain.generation import Gap
 from foliot.domain.runs import Kind, Reason, Status
 from foliot.domain.settlement import Outcome
-from foliot.ports import Finish, RunFilter
+from foliot.rows import Finish, RunFilter
 from tests.builders import HOUR, MINUTE, NOON
 from tests.stores.stage import Stage
 

@@ -17,7 +17,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.runs import Hold, Kind, Order, Status
 from foliot.domain.settlement import Outcome
-from foliot.ports import Finish, RunFilter
+from foliot.rows import Finish, RunFilter
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import HOUR, MINUTE, NOON, a_new_cursor, a_new_run, a_new_schedule, a_started_run
 from tests.databases import KINDS, PostgresqlServer

@@ -11,7 +11,7 @@ from foliot.domain.errors import Unavailable
 from foliot.domain.generation import Gap
 from foliot.domain.policies import Overlap
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
-from foliot.ports import RunRow
+from foliot.rows import RunRow
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import DAY, MINUTE, NOON, a_new_cursor, a_new_run, a_new_schedule, a_started_run
 from tests.databases import INTEGRITY_ERRORS

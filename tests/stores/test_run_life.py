@@ -4,7 +4,7 @@ import pytest
 
 from foliot.domain.runs import FINAL, OPEN, Hold, Kind, Order, Reason, Status
 from foliot.domain.settlement import Outcome
-from foliot.ports import Finish, Leased, RunRow
+from foliot.rows import Finish, Leased, RunRow
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import HOUR, MINUTE, NOON, a_new_run
 from tests.stores.stage import Stage

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from foliot.domain.runs import FINAL, OPEN, Hold, Order, Reason, Status
 from foliot.domain.settlement import Outcome
-from foliot.ports import Finish, Leased, RunFilter, RunRow
+from foliot.rows import Finish, Leased, RunFilter, RunRow
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import NOON, a_new_run, a_started_run
 from tests.stores.stage import Stage

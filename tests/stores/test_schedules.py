@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from foliot.domain.errors import Unavailable
-from foliot.ports import ScheduleFilter, ScheduleRow
+from foliot.rows import ScheduleFilter, ScheduleRow
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import NOON, a_new_cursor, a_new_schedule
 from tests.databases import INTEGRITY_ERRORS

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from foliot.domain.errors import Conflict, Invalid, Unavailable
-from foliot.ports import ScheduleFilter
+from foliot.rows import ScheduleFilter
 from foliot.stores.database import open_database
 from tests.stores.stage import HandClock, Stage
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from foliot.domain.runs import Kind, Reason, Status
 from foliot.domain.settlement import Outcome
-from foliot.ports import Finish
+from foliot.rows import Finish
 from foliot.stores.dialect import number_array, text_array
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import NOON, a_new_run

@@ -10,7 +10,7 @@ from sqlalchemy.engine import make_url
 from foliot.clock import SystemClock
 from foliot.domain.errors import Unavailable
 from foliot.domain.runs import Reason
-from foliot.ports import RunFilter
+from foliot.rows import RunFilter
 from foliot.stores.database import open_database
 from foliot.stores.listener import Listener
 from foliot.stores.tables import metadata

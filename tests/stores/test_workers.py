@@ -1,6 +1,6 @@
 """Workers: their numbers are their own, their leases run out, and who is declared gone stays gone."""
 
-from foliot.ports import Expired
+from foliot.rows import Expired
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import DAY, MINUTE, NOON, SECOND
 from tests.stores.stage import Stage

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from foliot.domain.node_states import NodeStatus
-from foliot.ports import NodeRow
+from foliot.rows import NodeRow
 from tests.builders import HOUR, NOON, SECOND
 from tests.stores.stage import Stage
 

@@ -6,7 +6,8 @@ from foliot.books.entries import Entries
 from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome, answered, unanswered
-from foliot.ports import QuestionRow, RunRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import QuestionRow, RunRow
 
 BY_EXPIRY = "expiry"
 """Who approves when nobody did in time, and the question says that this is approval."""

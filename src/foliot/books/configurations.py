@@ -16,7 +16,8 @@ from foliot.domain.policies import Policies, read_policies
 from foliot.domain.schedule import State
 from foliot.domain.spec import Spec
 from foliot.domain.times import Times
-from foliot.ports import ScheduleRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import ScheduleRow
 
 log = logging.getLogger("foliot.books")
 

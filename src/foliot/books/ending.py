@@ -9,7 +9,8 @@ from foliot.domain.runs import Hold, Kind, Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Ended, Memory, Outcome, settle
 from foliot.domain.slots import Slot, SlotKey, run_id
-from foliot.ports import RunRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import RunRow
 
 PAUSED_BY_FAILURE = "pause_on_failure"
 

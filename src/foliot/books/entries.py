@@ -13,7 +13,8 @@ from foliot.domain.questions import Question
 from foliot.domain.runs import Hold, Kind, OnUnknown, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
-from foliot.ports import Launch, Row, RunRow, Transaction
+from foliot.ports import Launch, Row, Transaction
+from foliot.rows import RunRow
 
 _NOWHERE: Mapping[int, int] = {}
 

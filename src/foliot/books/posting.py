@@ -13,7 +13,8 @@ from foliot.domain.instants import MICROSECONDS
 from foliot.domain.policies import Overlap
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
 from foliot.domain.schedule import State
-from foliot.ports import RunRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import RunRow
 
 log = logging.getLogger("foliot.books")
 

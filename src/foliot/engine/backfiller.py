@@ -9,7 +9,8 @@ from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
-from foliot.ports import BackfillRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import BackfillRow
 
 _REFUSED_AT_ONCE = 1000
 """Slots that nothing starts for are recorded by the thousand."""

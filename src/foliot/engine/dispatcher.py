@@ -11,7 +11,8 @@ from foliot.domain.questions import Answer, Question, Verdict, question_of
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
-from foliot.ports import Launch, RunRow, Transaction
+from foliot.ports import Launch, Transaction
+from foliot.rows import RunRow
 
 
 def take_up(tx: Transaction, entries: Entries, known: Configurations, target: int, limit: int) -> bool:

@@ -8,7 +8,8 @@ from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.domain.runs import Order, Reason, Status
 from foliot.domain.settlement import BY_ORDER, Outcome, is_given_up
-from foliot.ports import Leased, RunRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import Leased, RunRow
 
 _AT_ONCE = 500
 

@@ -9,7 +9,8 @@ from foliot.books.entries import Entries
 from foliot.domain.runs import Kind, Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import BY_ORDER, Outcome
-from foliot.ports import Finish, Launch, Transaction
+from foliot.ports import Launch, Transaction
+from foliot.rows import Finish
 
 
 class Report(NamedTuple):

@@ -15,7 +15,8 @@ from foliot.engine.rescuer import NOBODY, Recall, Rescue, hand_back, recall, res
 from foliot.engine.settings import EngineSettings
 from foliot.engine.settler import Report, settle_all, settle_with_care
 from foliot.engine.sweeper import NEWEST_SHARE, sweep
-from foliot.ports import Clock, Earliest, Launch, News, Transaction
+from foliot.ports import Clock, Launch, Transaction
+from foliot.rows import Earliest, News
 
 _OVERDUE = 1 * MICROSECONDS
 """Without room to start anything, slots are recorded once they are this late: they wait in the ledger, not missed."""

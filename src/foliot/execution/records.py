@@ -30,12 +30,19 @@ class Records:
     async def write(self, act: Act[T]) -> T:
         return await self._ask(lambda: self.database.write(act))
 
+    async def read_surely(self, act: Act[T], what: str) -> T:
+        """What must be known before anything goes on: the database is waited for."""
+        return await self._surely(lambda: self.database.read(act), what)
+
     async def write_surely(self, act: Act[T], what: str) -> T:
         """What must be written down whatever happens: the database is waited for."""
+        return await self._surely(lambda: self.database.write(act), what)
+
+    async def _surely(self, ask: Callable[[], T], what: str) -> T:
         wait = _FIRST_WAIT
         while True:
             try:
-                return await self.write(act)
+                return await self._ask(ask)
             except Unavailable as error:
                 log.warning("%s must wait for the database: %s", what, error)
                 await asyncio.sleep(wait)

@@ -33,7 +33,8 @@ from foliot.domain.settlement import Outcome, outcome_text, read_outcome
 from foliot.domain.slots import SlotKey, read_run_id, trace_id
 from foliot.execution.gate import LocalGate
 from foliot.execution.records import Records
-from foliot.ports import Control, Launch, Outside, RequestRow, Transaction
+from foliot.ports import Control, Launch, Outside, Transaction
+from foliot.rows import RequestRow
 
 LEASE = 30.0
 """Seconds for which an execution is taken for alive without a word of it."""

@@ -9,7 +9,8 @@ from foliot.domain.credits import Meter, Posting, Pricing, RunLimits, Usage, can
 from foliot.domain.errors import NotFound
 from foliot.domain.slots import read_run_id
 from foliot.execution.records import Records
-from foliot.ports import Launch, ReceiptRow, Transaction
+from foliot.ports import Launch, Transaction
+from foliot.rows import ReceiptRow
 
 log = logging.getLogger("foliot.execution")
 

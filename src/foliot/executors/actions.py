@@ -1,18 +1,20 @@
 """Actions: what the nodes of a workflow do outside of it, each tried as often and for as long as it may be."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from foliot.domain.errors import Invalid, NotFound, Unavailable
+from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.events import ErrorCode, Final
 from foliot.domain.node_states import Place
 from foliot.domain.nodes import Action, HttpCall
 from foliot.execution.context import Cancelled, Context, LimitExceeded
 from foliot.execution.executing import failure_of
+from foliot.executors.answers import code_for, quote
+from foliot.executors.http import Caller
 from foliot.executors.python import Function, PythonExecutor, Registered, registered
-from foliot.ports import HttpCaller
 
 _RETRIED = (ErrorCode.INTERNAL, ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.RATE_LIMIT, ErrorCode.TIMEOUT)
 """What may go better the next time."""
@@ -89,11 +91,12 @@ class _CallFailedError(Exception):
 class Actions:
     """The actions of one program."""
 
-    def __init__(self, functions: PythonExecutor) -> None:
+    def __init__(self, functions: PythonExecutor, caller: Callable[[], Caller]) -> None:
         self._functions = functions
         """Who calls functions, on the loop or in threads."""
+        self._caller = caller
+        """Who makes calls over HTTP."""
         self._actions: dict[str, Registered] = {}
-        self.http: HttpCaller | None = None
 
     def register(self, name: str, function: Function) -> None:
         known = self._actions.get(name)
@@ -143,24 +146,17 @@ class Actions:
         return await self._functions.invoke(found, given, context, interruptible)
 
     async def _call_http(self, given: Mapping[str, Any], key: str, timeout: float) -> Any:
-        if self.http is None:
-            raise Unavailable("nobody here makes calls over HTTP")
-        headers = {"Idempotency-Key": key, **given["headers"]}
-        status, answer = await self.http.call(given["method"], given["url"], headers, given["body"], timeout)
-        if 200 <= status < 300:
-            return {"status": status, "body": answer}
-        raise _CallFailedError(_code_of(status), f"{given['url']} answered {status}: {str(answer)[:500]}")
+        body = given["body"]
+        headers = {"Idempotency-Key": key, "Content-Type": "application/json", **given["headers"]}
+        written = b"" if body is None else json.dumps(body).encode()
+        answer = await self._caller().call(given["method"], given["url"], headers, written, timeout)
+        code = code_for(answer.status)
+        if code is None:
+            return {"status": answer.status, "body": answer.json}
+        raise _CallFailedError(code, f"{given['method']} {given['url']} answered {answer.status}: {quote(answer)}")
 
 
 def _failure(error: BaseException) -> Final:
     if isinstance(error, _CallFailedError):
         return Final(error.code, words=str(error))
     return failure_of(error, inside=3)
-
-
-def _code_of(status: int) -> ErrorCode:
-    if status == 429:
-        return ErrorCode.RATE_LIMIT
-    if status in (404, 410):
-        return ErrorCode.NOT_FOUND
-    return ErrorCode.INVALID_REQUEST if 400 <= status < 500 else ErrorCode.PROVIDER_UNAVAILABLE

@@ -17,8 +17,10 @@ from foliot.domain.schedule import json_text
 from foliot.domain.workflows import Workflow
 from foliot.execution.context import Cancelled, Context, LimitExceeded
 from foliot.execution.executing import Execution, Request, failure_of, success_of
+from foliot.execution.records import Records
 from foliot.executors.actions import ActionContext, Actions, Attempted
-from foliot.executors.journal import Entry, Journal, Records
+from foliot.executors.http import Caller
+from foliot.executors.journal import Entry, Journal
 from foliot.executors.python import Function, PythonExecutor
 
 PROVIDER = "dag"
@@ -35,8 +37,8 @@ class Wanted(NamedTuple):
 class DagExecutor:
     """The workflows of a database, with the actions of one program."""
 
-    def __init__(self, functions: PythonExecutor, records: Callable[[], Records]) -> None:
-        self.actions = Actions(functions)
+    def __init__(self, functions: PythonExecutor, records: Callable[[], Records], caller: Callable[[], Caller]) -> None:
+        self.actions = Actions(functions, caller)
         self._records = records
 
     def register(self, name: str, function: Function) -> None:

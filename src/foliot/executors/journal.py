@@ -1,35 +1,18 @@
 """The journal: what is recorded of a workflow's run, so that it goes on where it was, whoever takes it up."""
 
-import asyncio
 import json
-import logging
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from foliot.domain.errors import NotFound, Unavailable
+from foliot.domain.errors import NotFound
 from foliot.domain.events import ErrorCode
 from foliot.domain.instants import rfc3339
 from foliot.domain.node_states import NodeState, NodeStatus, Place, path_text, read_path
 from foliot.domain.schedule import json_text
 from foliot.domain.workflows import Workflow, workflow_from_text
-from foliot.ports import Database, NodeRow, Transaction, WorkflowRow
-
-log = logging.getLogger("foliot.executors")
-
-T = TypeVar("T")
-
-_FIRST_WAIT = 0.1
-_LONGEST_WAIT = 5.0
-
-
-class Records(Protocol):
-    """Where records are kept. With `waits_inline` the database is waited for on the loop: it answers at once."""
-
-    @property
-    def database(self) -> Database: ...
-
-    @property
-    def waits_inline(self) -> bool: ...
+from foliot.execution.records import Records
+from foliot.ports import Transaction
+from foliot.rows import NodeRow, WorkflowRow
 
 
 class Entry(NamedTuple):
@@ -65,8 +48,7 @@ class Journal:
     """The records of one run. The database is waited for, however long it is away."""
 
     def __init__(self, records: Records, run_id: str) -> None:
-        self._database = records.database
-        self._inline = records.waits_inline
+        self._records = records
         self._run = run_id
         self._workflow: WorkflowRow | None = None
 
@@ -87,12 +69,12 @@ class Journal:
                 rows = [tx.save_node(self._row(row, entry, tx.now))]
             return row, workflow, rows
 
-        self._workflow, workflow, rows = await self._ask(lambda: self._database.write(act))
+        self._workflow, workflow, rows = await self._records.write_surely(act, self._run)
         return Begun(workflow, [_entry(row) for row in rows])
 
     async def look(self) -> list[Entry]:
         """What is recorded now."""
-        rows = await self._ask(lambda: self._database.read(lambda tx: tx.node_states(self._run)))
+        rows = await self._records.read_surely(lambda tx: tx.node_states(self._run), self._run)
         return [_entry(row) for row in rows]
 
     async def keep(self, entries: Sequence[Entry]) -> Kept:
@@ -113,7 +95,7 @@ class Journal:
                         earlier[entry.place] = _read(found.output)
             return Kept(True, earlier)
 
-        return await self._ask(lambda: self._database.write(act)) if entries else Kept(True, {})
+        return await self._records.write_surely(act, self._run) if entries else Kept(True, {})
 
     def _row(self, workflow: WorkflowRow, entry: Entry, now: int) -> NodeRow:
         state = entry.state
@@ -133,16 +115,6 @@ class Journal:
             started_at=now,
             ended_at=now if state.is_over else None,
         )
-
-    async def _ask(self, act: Callable[[], T]) -> T:
-        wait = _FIRST_WAIT
-        while True:
-            try:
-                return act() if self._inline else await asyncio.to_thread(act)
-            except Unavailable as error:
-                log.warning("%s waits for the database: %s", self._run, error)
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, _LONGEST_WAIT)
 
 
 def _entry(row: NodeRow) -> Entry:

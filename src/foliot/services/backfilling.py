@@ -6,7 +6,8 @@ from foliot.domain.backfill import Attempted, Backfill, Which, choose, swept
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS, moment_of, rfc3339
-from foliot.ports import ScheduleRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import ScheduleRow
 from foliot.services import views
 
 MOST_LISTED = 100_000

@@ -12,7 +12,8 @@ from foliot.domain.runs import Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
 from foliot.domain.signing import is_token_of
-from foliot.ports import QuestionRow, RunRow, ScheduleRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import QuestionRow, RunRow, ScheduleRow
 
 _SOON = 1.0
 

@@ -9,7 +9,8 @@ from foliot.books.permits import Permits
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import NotFound
 from foliot.domain.schedule import State, slug_of
-from foliot.ports import Database, ScheduleRow, Transaction
+from foliot.ports import Database, Transaction
+from foliot.rows import ScheduleRow
 
 T = TypeVar("T")
 

@@ -14,7 +14,8 @@ from foliot.domain.policies import read_policies
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
-from foliot.ports import RunRow, ScheduleRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import RunRow, ScheduleRow
 from foliot.services.configuration import Stored
 from foliot.services.desk import Found, find
 from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for, let_go, regranted

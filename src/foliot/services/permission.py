@@ -18,7 +18,8 @@ from foliot.domain.grants import (
 )
 from foliot.domain.runs import Reason
 from foliot.domain.schedule import user_of
-from foliot.ports import GrantRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import GrantRow
 
 _WHY = {
     Reason.GRANT_REVOKED: "was revoked",

@@ -6,7 +6,8 @@ from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.questions import Verdict, verdict_of
 from foliot.domain.runs import Reason, Status
 from foliot.domain.settlement import Outcome, outcome_text
-from foliot.ports import RequestRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import RequestRow
 from foliot.services.desk import Desk
 from foliot.services.views import ExecutionRequest, request_view
 

@@ -16,7 +16,8 @@ from foliot.domain.runs import FINAL, OPEN, Hold, Kind, Order, Reason, Status
 from foliot.domain.schedule import State, json_text, text_of, user_of
 from foliot.domain.settlement import Outcome
 from foliot.domain.slots import Slot, read_run_id
-from foliot.ports import RunFilter, RunRow, ScheduleRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import RunFilter, RunRow, ScheduleRow
 from foliot.services.deciding import Decision, complete, decide
 from foliot.services.desk import Desk, find_row
 from foliot.services.schedules import Moment

@@ -18,7 +18,8 @@ from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import json_text, labels_of, slug_of, text_of
 from foliot.domain.slots import Slot, SlotKey, run_id
 from foliot.domain.spec import Spec
-from foliot.ports import RunRow, ScheduleFilter, ScheduleRow, Transaction
+from foliot.ports import Transaction
+from foliot.rows import RunRow, ScheduleFilter, ScheduleRow
 from foliot.services.backfilling import (
     MOST_LISTED,
     check_meant,

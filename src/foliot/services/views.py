@@ -20,7 +20,7 @@ from foliot.domain.schedule import Standing, State
 from foliot.domain.settlement import read_outcome
 from foliot.domain.slots import SlotKey, run_id, trace_id
 from foliot.domain.spec import Spec
-from foliot.ports import (
+from foliot.rows import (
     AccountRow,
     BackfillRow,
     GrantRow,

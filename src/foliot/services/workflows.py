@@ -15,7 +15,8 @@ from foliot.domain.node_states import NodeStatus
 from foliot.domain.schedule import slug_of, text_of, user_of
 from foliot.domain.workflows import Workflow as Dag
 from foliot.domain.workflows import read_workflow
-from foliot.ports import NodeRow, ScheduleFilter, Transaction, WorkflowRow
+from foliot.ports import Transaction
+from foliot.rows import NodeRow, ScheduleFilter, WorkflowRow
 from foliot.services.configuration import stored_of
 from foliot.services.desk import Desk, find
 from foliot.services.editing import Wanted, pause_schedule, put_schedule, resume_schedule

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import insert, select, update
 
-from foliot.ports import BackfillRow
+from foliot.rows import BackfillRow
 from foliot.stores import tables
 from foliot.stores.part import Part
 

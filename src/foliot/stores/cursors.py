@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from foliot.domain.schedule import State
-from foliot.ports import Earliest
+from foliot.rows import Earliest
 from foliot.stores.dialect import UpdateMany
 from foliot.stores.part import Part
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from foliot.domain.budgets import read_budget, stored_budget
 from foliot.domain.grants import Grant, stored_scopes
-from foliot.ports import GrantRow
+from foliot.rows import GrantRow
 from foliot.stores.dialect import InsertMany, Row
 from foliot.stores.part import Part
 

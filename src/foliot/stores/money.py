@@ -1,6 +1,6 @@
 """Money: balances, the ledger of each account, and receipts for what runs have used."""
 
-from foliot.ports import AccountRow, PostingRow, ReceiptRow
+from foliot.rows import AccountRow, PostingRow, ReceiptRow
 from foliot.stores.part import Part
 
 _ACCOUNT = "SELECT a.ref, u.id, a.balance, a.is_limited FROM accounts a JOIN users u ON u.ref = a.user_ref"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from foliot.ports import QuestionRow
+from foliot.rows import QuestionRow
 from foliot.stores.dialect import InsertMany, Row
 from foliot.stores.part import Part
 

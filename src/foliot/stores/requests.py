@@ -3,7 +3,7 @@
 from typing import Any
 
 from foliot.domain.delivery import RequestStage
-from foliot.ports import RequestRow
+from foliot.rows import RequestRow
 from foliot.stores.part import Part
 
 _SELECT = f"SELECT {', '.join(RequestRow._fields)} FROM execution_requests"

@@ -6,7 +6,7 @@ from foliot.domain.backfill import Attempted
 from foliot.domain.generation import Gap
 from foliot.domain.runs import Order, Reason, Status
 from foliot.domain.settlement import Outcome
-from foliot.ports import Finish, Leased, RunFilter, RunRow
+from foliot.rows import Finish, Leased, RunFilter, RunRow
 from foliot.stores.dialect import InsertMany, Row, UpdateMany
 from foliot.stores.part import Part
 

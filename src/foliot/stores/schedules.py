@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import select, text, update
 
 from foliot.domain.schedule import State
-from foliot.ports import ScheduleFilter, ScheduleRow
+from foliot.rows import ScheduleFilter, ScheduleRow
 from foliot.stores import tables
 from foliot.stores.dialect import InsertMany, Row
 from foliot.stores.part import Part

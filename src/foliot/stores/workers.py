@@ -1,6 +1,6 @@
 """Workers: who holds leases, until when, and who is gone."""
 
-from foliot.ports import Expired, News
+from foliot.rows import Expired, News
 from foliot.stores.part import Part
 
 

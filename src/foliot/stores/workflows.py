@@ -1,6 +1,6 @@
 """Workflows: their versions, and what is recorded of the nodes of each run."""
 
-from foliot.ports import NodeRow, WorkflowRow
+from foliot.rows import NodeRow, WorkflowRow
 from foliot.stores.part import Part
 
 _WORKFLOW = ", ".join(WorkflowRow._fields)

@@ -1,0 +1,73 @@
+"""Actions of workflows that are calls over HTTP: a real engine, a real clock and a real server."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot import Foliot
+from foliot.domain.runs import FINAL
+from foliot.services.views import Run
+from tests.crash.nursery import wait_for
+from tests.dags import Json, a_dag, manual, node
+from tests.executors.receiver import Reply, a_receiver
+
+
+@pytest.fixture(autouse=True)
+def _loopback_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLIOT_HTTP_ALLOW", "127.0.0.0/8")
+
+
+def calling(url: str) -> Json:
+    call = {
+        "url": url + "{{ inputs.n }}",
+        "headers": {"X-N": "n{{ inputs.n }}"},
+        "body_template": {"n": "{{ inputs.n }}"},
+    }
+    action = node("a", "action", http=call, retry={"retries": 1, "delay_ms": 1}, output_vars={"said": "output.body"})
+    return a_dag([manual(), action], "start > a")
+
+
+def ran(folder: Path, dag: Json, inputs: Any) -> Run:
+    app = Foliot(f"sqlite:///{folder / 'ledger.db'}")
+
+    async def program() -> Run:
+        async with app:
+            target = f"dag:{app.workflows.deploy(dag).workflow_id}"
+            app.schedules.create("once", target=target, manual=True)
+            run_id = app.schedules.trigger("once", input={"inputs": inputs}).id
+            is_over = lambda: app.runs.get(run_id).status in FINAL or None  # noqa: E731
+            await asyncio.to_thread(wait_for, "the end of the run", is_over, every=0.02)
+            return app.runs.get(run_id)
+
+    run = asyncio.run(program())
+    app.close()
+    return run
+
+
+def test_an_action_may_be_a_call_over_http(tmp_path: Path) -> None:
+    with a_receiver(Reply(503), Reply(200, json.dumps({"ok": True}))) as receiver:
+        run = ran(tmp_path, calling(receiver.url()), {"n": 3})
+        first, again = receiver.seen
+    assert (run.status, run.result["outputs"]) == ("success", {"said": {"ok": True}})
+    assert (first.method, first.path[-1], first.headers["x-n"], first.json) == ("POST", "3", "n3", {"n": 3})
+    assert first.headers["idempotency-key"] == again.headers["idempotency-key"]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [(400, "invalid_request"), (404, "not_found"), (429, "rate_limit"), (500, "provider_unavailable")],
+)
+def test_the_answer_of_a_call_says_what_it_failed_of(tmp_path: Path, status: int, reason: str) -> None:
+    with a_receiver(Reply(status, "no")) as receiver:
+        assert ran(tmp_path, calling(receiver.url()), {"n": 3}).reason == reason
+
+
+def test_a_call_goes_only_where_calls_may_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FOLIOT_HTTP_ALLOW")
+    with a_receiver() as receiver:
+        run = ran(tmp_path, calling(receiver.url()), {"n": 3})
+        assert receiver.seen == []
+    assert run.reason == "invalid_request"
