@@ -33,6 +33,7 @@ from foliot.executors.python import PROVIDER, PythonExecutor
 from foliot.services.accounts import AccountVerbs
 from foliot.services.configuration import stored_of
 from foliot.services.grants import GrantVerbs
+from foliot.services.launching import RunLauncher
 from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
@@ -309,6 +310,10 @@ class Foliot:
     @property
     def grants(self) -> GrantVerbs:
         return self.parts.grants
+
+    @property
+    def launcher(self) -> RunLauncher:
+        return self.parts.launcher
 
     @property
     def workflows(self) -> WorkflowVerbs:

@@ -20,6 +20,7 @@ from foliot.ports import Clock
 from foliot.services.accounts import AccountVerbs
 from foliot.services.desk import Desk
 from foliot.services.grants import GrantVerbs
+from foliot.services.launching import RunLauncher
 from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
@@ -56,6 +57,7 @@ class Parts:
         self.grants = GrantVerbs(desk)
         self.request_verbs = RequestVerbs(desk)
         self.workflows = WorkflowVerbs(desk)
+        self.launcher = RunLauncher(desk)
 
     def _wake(self, recalls: bool) -> None:
         for engine in self.engines:

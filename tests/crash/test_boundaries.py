@@ -38,6 +38,8 @@ DOORS = {
     "services.schedules.ScheduleVerbs.pause": ("pause",),
     "services.schedules.ScheduleVerbs.resume": ("resume",),
     "services.schedules.ScheduleVerbs.trigger": ("trigger",),
+    # It is a trigger and the record of a request, in one transaction.
+    "services.launching.RunLauncher._start": ("trigger",),
     "services.schedules.ScheduleVerbs.skip": ("skip",),
     "services.schedules.ScheduleVerbs.backfill": ("fill",),
     "services.schedules.ScheduleVerbs.delete": ("delete",),

@@ -21,7 +21,7 @@ from foliot.engine.settings import EngineSettings
 from foliot.execution import context
 from foliot.execution.requests import Executed
 from foliot.executors.actions import ActionContext
-from foliot.services import configuration, views, workflows
+from foliot.services import configuration, launching, views, workflows
 from foliot.services.accounts import AccountVerbs
 from foliot.services.grants import GrantVerbs
 from foliot.services.requests import RequestVerbs
@@ -57,6 +57,8 @@ PUBLIC: dict[str, Any] = {
     "Context": context.Context,
     "Refusal": errors.Refusal,
     **{kind.__name__: kind for kind in errors.Refusal.__subclasses__()},
+    "RunLauncher": launching.RunLauncher,
+    "Started": launching.Started,
     "RequestVerbs": RequestVerbs,
     "ExecutionRequest": views.ExecutionRequest,
     "Executed": Executed,

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from foliot.books.configurations import Scheduled, compiled
 from foliot.books.entries import Entries
-from foliot.books.posting import post_edit, post_owed, post_release
+from foliot.books.posting import applicant_of, post_applicants, post_edit, post_owed, post_release
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.generation import Timetable
 from foliot.domain.instants import MICROSECONDS, rfc3339
-from foliot.domain.policies import read_policies
+from foliot.domain.policies import Overlap, read_policies
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
@@ -190,6 +190,26 @@ def resume_schedule(tx: Transaction, entries: Entries, found: Found) -> Schedule
     state = found.state._replace(pause_to=tx.now, wake_at=tx.now)
     entries.move(state)
     return change(tx, entries, found.row, state, pause_note=None, paused_by=None)
+
+
+def trigger_run(tx: Transaction, entries: Entries, found: Found, input: str | None, overlap: Overlap | None) -> RunRow:
+    """A run that somebody wants now, judged like any other."""
+    last = tx.last_manual(found.row.ref, tx.now)
+    nominal_at = tx.now if last is None else last + 1
+    entries.record(
+        found.schedule,
+        Slot(nominal_at, tx.now),
+        Status.PENDING,
+        hold=Hold.DUE,
+        kind=Kind.MANUAL,
+        overlap=overlap,
+        input=input,
+    )
+    entries.write(tx)
+    run = first_run_at(tx, found.row.ref, nominal_at, Kind.MANUAL)
+    post_applicants(tx, entries, found.schedule, found.state, [applicant_of(run)], [run])
+    entries.write(tx)
+    return first_run_at(tx, found.row.ref, nominal_at, Kind.MANUAL)
 
 
 def skip_slot(tx: Transaction, entries: Entries, found: Found, nominal_at: int) -> State:

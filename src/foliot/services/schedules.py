@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from foliot.books.configurations import compiled
 from foliot.books.entries import Entries
-from foliot.books.posting import applicant_of, post_applicants
 from foliot.domain import ledger
 from foliot.domain.backfill import Backfill as BackfillRequest
 from foliot.domain.backfill import Direction, Which, lane_width, range_of
@@ -16,7 +15,7 @@ from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
 from foliot.domain.policies import count_of, overlap_of, read_policies
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import json_text, labels_of, slug_of, text_of
-from foliot.domain.slots import Slot, SlotKey, run_id
+from foliot.domain.slots import SlotKey, run_id
 from foliot.domain.spec import Spec
 from foliot.ports import Transaction
 from foliot.rows import RunRow, ScheduleFilter, ScheduleRow
@@ -36,13 +35,13 @@ from foliot.services.editing import (
     delete_schedule,
     deleted_schedules,
     edit,
-    first_run_at,
     insert_schedules,
     pause_schedule,
     put_schedule,
     resume_schedule,
     skip_slot,
     stored_form,
+    trigger_run,
     view_of,
 )
 from foliot.services.permission import wish_of
@@ -190,22 +189,8 @@ class ScheduleVerbs:
 
         def act(tx: Transaction, entries: Entries) -> Run:
             found = find(tx, name)
-            last = tx.last_manual(found.row.ref, tx.now)
-            nominal_at = tx.now if last is None else last + 1
-            entries.record(
-                found.schedule,
-                Slot(nominal_at, tx.now),
-                Status.PENDING,
-                hold=Hold.DUE,
-                kind=Kind.MANUAL,
-                overlap=own_overlap,
-                input=own_input,
-            )
-            entries.write(tx)
-            run = first_run_at(tx, found.row.ref, nominal_at, Kind.MANUAL)
-            post_applicants(tx, entries, found.schedule, found.state, [applicant_of(run)], [run])
-            entries.write(tx)
-            return run_view(first_run_at(tx, found.row.ref, nominal_at, Kind.MANUAL), found.row.id, found.row.input)
+            run = trigger_run(tx, entries, found, own_input, own_overlap)
+            return run_view(run, found.row.id, found.row.input)
 
         return self._desk.write(act)
 

@@ -1,0 +1,123 @@
+"""Workflows started from outside: accepted, never, or again; and under one key one run."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from foliot import Foliot, Unavailable
+from foliot.services.launching import Started, Verdict
+from foliot.testing import World, virtual
+from tests.dags import a_dag, act, manual
+from tests.sdk.worlds import START
+
+WHEN = "2026-11-15T12:00:00Z"
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    app = Foliot("sqlite:///not-used.db")
+
+    @app.action("do")
+    def do(input: Any) -> Any:
+        return input
+
+    with virtual(app, START) as world:
+        app.workflows.deploy(a_dag([manual(), act("a", "do")], "start > a", workflow_id="invoices"))
+        yield world
+
+
+def start(world: World, **options: Any) -> Started:
+    given = {"workflow_id": "invoices", "version": 1, "user_id": "ann", "scheduled_for": WHEN, "idempotency_key": "k1"}
+    return world.app.launcher.start(**given | options)
+
+
+def test_an_accepted_start_is_a_run_that_a_worker_takes_up(world: World) -> None:
+    started = start(world)
+    assert started.verdict is Verdict.ACCEPTED
+    assert started.run_id is not None
+    world.advance(seconds=1)
+    run = world.app.runs.get(started.run_id)
+    assert run.status == "success"
+    assert run.input["inputs"] == {"scheduled_for": WHEN}
+    assert world.app.grants.get(world.app.schedules.get(run.schedule).grant).user == "ann"
+
+
+def test_told_again_under_the_same_key_it_is_the_same_run(world: World) -> None:
+    first = start(world)
+    world.advance(seconds=1)
+    assert start(world) == first
+    world.advance(seconds=1)
+    assert len(world.app.runs.list()) == 1
+
+
+def test_each_key_is_a_run_of_its_own_and_they_do_not_wait_for_each_other(world: World) -> None:
+    assert start(world).run_id != start(world, idempotency_key="k2").run_id
+    world.advance(seconds=1)
+    assert [run.status for run in world.app.runs.list()] == ["success", "success"]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"workflow_id": "receipts"}, "there is no workflow 'receipts' in version 1: deploy it first"),
+        ({"version": 9}, "there is no workflow 'invoices' in version 9: deploy it first"),
+        ({"version": "1.0.0"}, "version takes a whole number"),
+        ({"user_id": ""}, "a user takes"),
+        ({"scheduled_for": "soon"}, "scheduled_for takes"),
+        ({"idempotency_key": ""}, "a start takes a version and an idempotency_key"),
+    ],
+)
+def test_what_can_never_start_says_so_and_leaves_nothing_behind(
+    world: World, options: dict[str, Any], why: str
+) -> None:
+    started = start(world, **options)
+    assert started.verdict is Verdict.NEVER
+    assert why in (started.why or "")
+    assert world.app.runs.list() == []
+    assert world.app.requests.list() == []
+
+
+def test_a_key_that_was_used_for_another_start_is_never_accepted(world: World) -> None:
+    start(world)
+    started = start(world, scheduled_for="2026-11-16T12:00:00Z")
+    assert (started.verdict, "'k1' was used for something else" in (started.why or "")) == (Verdict.NEVER, True)
+
+
+def test_while_the_database_is_away_it_is_to_be_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(act: Any) -> None:
+        raise Unavailable("the database is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.app.parts.database, "write", away)
+        assert start(world) == Started(Verdict.AGAIN, why="the database is away")
+    assert start(world).verdict is Verdict.ACCEPTED
+
+
+def test_of_many_starts_at_once_under_one_key_one_is_a_run(database_url: str) -> None:
+    app = Foliot(database_url)
+    app.workflows.deploy(a_dag([manual(), act("a", "do")], "start > a", workflow_id="invoices"))
+    with ThreadPoolExecutor(8) as pool:
+        started = list(pool.map(lambda _: app.launcher.start("invoices", 1, "ann", WHEN, "k1"), range(24)))
+    verdicts = {each.verdict for each in started}
+    assert Verdict.ACCEPTED in verdicts
+    assert verdicts <= {Verdict.ACCEPTED, Verdict.AGAIN}
+    assert len({each.run_id for each in started if each.run_id}) == 1
+    assert len(app.runs.list()) == 1
+    app.close()
+
+
+def test_a_start_is_all_or_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Died(Exception):
+        pass
+
+    def die(*_: Any) -> None:
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr("foliot.stores.requests.Requests.insert_request", die)
+        with pytest.raises(Died):
+            start(world)
+    assert (world.app.runs.list(), world.app.requests.list(), world.app.schedules.list()) == ([], [], [])
+    assert start(world).verdict is Verdict.ACCEPTED
