@@ -33,7 +33,17 @@ READS = {
     *("endings", "run_at", "runs_at", "attempted", "gap_at", "gaps_of", "list_runs", "prunable", "newest_runs_from"),
     *("expired", "news", "grants", "configurations", "schedule", "schedules", "list_schedules", "new_schedule_refs"),
     *("backfills", "due_backfills", "list_backfills", "notify", "new_grant_refs", "list_grants", "running_under"),
-    *("runs", "orders_of", "questions_of", "unanswered", "targets_of", "request", "request_of_run", "list_requests"),
+    *(
+        "runs",
+        "worker_name",
+        "orders_of",
+        "questions_of",
+        "unanswered",
+        "targets_of",
+        "request",
+        "request_of_run",
+        "list_requests",
+    ),
     *("hold_grant", "recent_costs", "account", "account_of", "postings", "receipt", "receipts_of"),
     *("workflow", "workflow_at", "workflow_versions", "list_workflows", "node_states", "cached_node"),
 }

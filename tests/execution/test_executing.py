@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from foliot import Foliot, Invalid, NotFound, Unavailable
-from foliot.domain.credits import Pricing, Usage
+from foliot.domain.credits import Pricing, Usage, usage_of
 from foliot.domain.events import DONE, ErrorCode, Event, Failed, Final, StatusNote, TextDelta, UsageReport
 from foliot.domain.runs import OnUnknown
 from foliot.execution.executing import Execution, Request, code_of, failure_of, performed, success_of
@@ -58,12 +58,12 @@ def told(*events: Event) -> Say:
     return say
 
 
-def what_became_of(talker: Talker) -> tuple[str, str | None, int]:
+def what_became_of(talker: Talker, **options: Any) -> tuple[str, str | None, int]:
     """Status and reason of a run that the talker executed, and what was charged for it."""
     app = Foliot("sqlite:///not-used.db", pricing=Pricing(markup=Decimal(1)))
     with virtual(app, START) as world:
         world.engine().gate._executors = {"python": talker}  # type: ignore[attr-defined]
-        app.schedules.create("digest", target="talk", every="5m")
+        app.schedules.create("digest", target="talk", every="5m", **options)
         world.advance(minutes=6)
         run = world.runs("digest")[0]
         return str(run.status), run.reason and str(run.reason), -app.accounts.get().balance
@@ -111,6 +111,19 @@ def test_each_code_is_a_reason(code: ErrorCode) -> None:
 
 def test_a_stream_that_ends_without_done_has_lost_its_end() -> None:
     assert what_became_of(Talker(told(TextDelta("a")), Final())) == ("error", "finalization_lost", 0)
+
+
+def test_a_stream_that_uses_more_than_its_run_may_is_not_heard_any_further() -> None:
+    heard: list[int] = []
+
+    async def say() -> AsyncIterator[Event]:
+        for number in range(5):
+            heard.append(number)
+            yield UsageReport(usage_of(f"call-{number}", cost="0.00001"))
+        yield DONE
+
+    assert what_became_of(Talker(say, Final()), max_calls=2) == ("error", "run_limit", 300)
+    assert heard == [0, 1, 2]
 
 
 def test_an_executor_that_raises_has_failed_and_is_not_asked_again() -> None:

@@ -16,6 +16,9 @@ from foliot.domain.credits import Pricing, read_catalogue
 from foliot.domain.delivery import InProgress, KeyReused
 from foliot.execution import requests
 from foliot.execution.requests import Executed
+from foliot.ports import Transaction
+from foliot.rows import RunFilter
+from foliot.services.views import Run
 
 T = TypeVar("T")
 PRICING = Pricing(read_catalogue({"large": {"usd_per_token": "0.000002"}}), markup=Decimal(1))
@@ -235,15 +238,53 @@ def test_who_was_taken_for_dead_is_fenced_and_its_outcome_is_not_kept(
     assert len(effects.done) == 2
 
 
-def test_a_request_about_a_run_is_charged_to_that_run_and_once(app: Foliot) -> None:
+def lease(app: Foliot, known: Run, worker: str) -> None:
+    """What a worker does that takes up the run, and has it executed elsewhere."""
+
+    def act(tx: Transaction) -> None:
+        (ref,) = [row.ref for row in tx.list_runs(RunFilter())]
+        tx.start([(tx.register(worker), 1, 1, tx.now, ref)])
+
+    app.parts.database.write(act)
+
+
+def test_a_request_about_a_run_that_its_worker_makes_is_charged_to_that_run_and_once(app: Foliot) -> None:
     app.schedules.create("digest", target="send", every="1h", user="ann")
     known = app.schedules.trigger("digest")
+    lease(app, known, "far away")
     key = f"{known.idempotency_key}#1"
-    answer = run(app.execute("send", key=key, run_id=known.id, grant=app.schedules.get("digest").grant))
+    grant = app.schedules.get("digest").grant
+    answer = run(app.execute("send", key=key, run_id=known.id, grant=grant, caller="far away"))
     assert (answer.run_id, answer.trace_id) == (known.id, known.trace_id)
     assert answer.result == {"for": known.idempotency_key}
     assert [receipt.reference for receipt in app.runs.receipts(known.id)] == [f"{known.idempotency_key}/1/call"]
     assert app.report_usage(known.id, "call", cost="0.001") == "before"
+
+
+def test_a_run_is_its_workers_to_execute_and_nobody_elses(app: Foliot, effects: Effects) -> None:
+    app.schedules.create("digest", target="send", every="1h")
+    known = app.schedules.trigger("digest")
+    with pytest.raises(InProgress, match="is its worker's to execute"):
+        run(app.execute("send", key="k1", run_id=known.id))
+    lease(app, known, "far away")
+    with pytest.raises(InProgress, match="is its worker's to execute"):
+        run(app.execute("send", key="k1", run_id=known.id))
+    assert effects.done == []
+
+
+def test_a_run_that_is_over_is_answered_from_its_row_and_not_executed_again(app: Foliot, effects: Effects) -> None:
+    app.schedules.create("digest", target="send", manual=True)
+
+    async def by_schedule() -> Executed:
+        async with app:
+            known = app.schedules.trigger("digest")
+            while app.runs.get(known.id).ended_at is None:
+                await asyncio.sleep(0.02)
+            return await app.execute("send", key="by hand", run_id=known.id)
+
+    answer = run(by_schedule())
+    assert (answer.ok, answer.run_id) == (True, effects.done[0])
+    assert len(effects.done) == 1
 
 
 def test_a_cost_may_come_late_for_what_was_asked_from_outside(app: Foliot) -> None:

@@ -29,7 +29,13 @@ def world() -> Iterator[World]:
 
 
 def start(world: World, **options: Any) -> Started:
-    given = {"workflow_id": "invoices", "version": 1, "user_id": "ann", "scheduled_for": WHEN, "idempotency_key": "k1"}
+    given: dict[str, Any] = {
+        "workflow_id": "invoices",
+        "version": 1,
+        "user_id": "ann",
+        "scheduled_for": WHEN,
+        "idempotency_key": "k1",
+    }
     return world.app.launcher.start(**given | options)
 
 

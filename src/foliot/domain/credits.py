@@ -169,6 +169,11 @@ def charge_key(run_id: str, attempt: int, unit: str) -> str:
     return f"{run_id}/{attempt}/{unit}"
 
 
+def virtual_key(account: int) -> str:
+    """The default key of an account: it follows from the account, so no grant has to keep it."""
+    return f"foliot-account-{account}"
+
+
 def model_of(catalogue: Catalogue, name: str) -> Model:
     """The model of that name; one that is not listed is paid."""
     return catalogue.get(name) or Model(name, is_free=False)

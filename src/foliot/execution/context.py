@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, NoReturn
 
-from foliot.domain.credits import Usage, usage_of
+from foliot.domain.credits import Usage, usage_of, virtual_key
 from foliot.domain.instants import moment_of
 from foliot.domain.policies import Span
 from foliot.domain.questions import Answer, Verdict, question_of
@@ -111,6 +111,21 @@ class Context:
     def cancelled(self) -> bool:
         """Whether the run was asked to stop, or is no longer this worker's."""
         return self._control.order is not None or self._control.fenced
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Whether the run has used more than one run may."""
+        return self._control.exceeded is not None
+
+    @property
+    def user(self) -> str:
+        """By whose permission it runs."""
+        return self._launch.grant.user
+
+    @property
+    def virtual_key(self) -> str:
+        """The default key of the account that pays, for whoever keeps usage apart by keys; it is stored nowhere."""
+        return virtual_key(self._launch.grant.account)
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:

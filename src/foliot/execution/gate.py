@@ -4,7 +4,7 @@ The leased run row is the idempotency record.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from foliot.domain.credits import Usage
 from foliot.domain.errors import NotFound
@@ -13,6 +13,7 @@ from foliot.domain.runs import OnUnknown, Reason, Status
 from foliot.domain.settlement import Outcome
 from foliot.execution.context import Context, run_of
 from foliot.execution.executing import Execution, Executor, Request, failure_of
+from foliot.execution.observation import observed
 from foliot.execution.permission import Permission
 from foliot.execution.till import Bill, Till
 from foliot.ports import Control, Launch
@@ -50,6 +51,14 @@ class LocalGate:
         return self._executors[target.partition(":")[0]].on_unknown(target)
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
+        """Seen from outside to inside: observed, permitted, payable, executed, charged."""
+        context = Context(launch, control)
+        with observed(launch, context) as observation:
+            outcome = await self._permitted(launch, context, control)
+            observation.came_to(outcome)
+            return outcome
+
+    async def _permitted(self, launch: Launch, context: Context, control: Control) -> Outcome:
         refusal = await self._permission.refusal(launch)
         if refusal is not None:
             return Outcome(Status.SKIPPED, refusal)
@@ -58,7 +67,7 @@ class LocalGate:
         if launch.limits is not None:
             control.meter = self._till.meter(launch.limits)
         try:
-            outcome = await self._route(launch, control)
+            outcome = await self._route(launch, context, control)
             if control.exceeded is not None:
                 return Outcome(Status.ERROR, Reason.RUN_LIMIT, error=f"it has used {control.exceeded}")
             return outcome if control.question is None else Outcome(Status.WAITING, question=control.question)
@@ -72,11 +81,10 @@ class LocalGate:
         bills = [Bill(launch.ref, run, launch.attempt, launch.grant.account, usage) for usage in usages]
         await asyncio.shield(self._till.take(bills))
 
-    async def _route(self, launch: Launch, control: Control) -> Outcome:
+    async def _route(self, launch: Launch, context: Context, control: Control) -> Outcome:
         executor = self._executors.get(launch.target.partition(":")[0])
         if executor is None:
             return Outcome(Status.ERROR, Reason.NOT_FOUND, error=f"nobody here runs {launch.target}")
-        context = Context(launch, control)
         try:
             return await _heard(executor.run(Request(launch.target, launch.input, context, control)), context)
         except Exception as error:  # An executor must not raise; what it has begun is not to be launched again.
@@ -91,6 +99,9 @@ async def _heard(execution: Execution, context: Context) -> Outcome:
             is_done = True
         elif type(event) is UsageReport:
             context.note_usage(event.usage)
+            if context.is_over_limit:
+                await _hang_up(execution)
+                return _LOST
     if not is_done:
         return _LOST
     final = execution.final
@@ -101,6 +112,12 @@ async def _heard(execution: Execution, context: Context) -> Outcome:
             return _outcome(await final)
     except TimeoutError:
         return _LOST
+
+
+async def _hang_up(execution: Execution) -> None:
+    """Stop listening; what an executor would still do, it does not."""
+    if isinstance(execution.stream, AsyncGenerator):
+        await execution.stream.aclose()
 
 
 def _outcome(final: Final) -> Outcome:

@@ -21,20 +21,21 @@ from foliot.domain.delivery import (
     delivery_of,
     payload_hash,
     stage_of_request,
+    stage_of_run,
 )
 from foliot.domain.errors import Conflict, Denied, Invalid, Unavailable
 from foliot.domain.grants import Grant, grant_id, read_grant_id, refusal_of
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.policies import count_of
 from foliot.domain.questions import question_shown
-from foliot.domain.runs import Kind, OnUnknown, Reason
+from foliot.domain.runs import Kind, OnUnknown, Reason, Status
 from foliot.domain.schedule import json_text, target_of, text_of, user_of
 from foliot.domain.settlement import Outcome, outcome_text, read_outcome
 from foliot.domain.slots import SlotKey, read_run_id, trace_id
 from foliot.execution.gate import LocalGate
 from foliot.execution.records import Records
 from foliot.ports import Control, Launch, Outside, Transaction
-from foliot.rows import RequestRow
+from foliot.rows import RequestRow, RunRow
 
 LEASE = 30.0
 """Seconds for which an execution is taken for alive without a word of it."""
@@ -134,6 +135,9 @@ class Requests:
 
     def _take(self, tx: Transaction, wanted: Wanted, on_unknown: OnUnknown) -> _Taken | Outcome | None:
         """It is ours, or was done before, or is held for a person (None)."""
+        told = self._of_its_run(tx, wanted)
+        if told is not None:
+            return told
         row = tx.request(wanted.key)
         stage = Stage.NEW if row is None else self._stage(row, tx.now)
         match delivery_of(stage, on_unknown, is_same=row is None or row.hash == wanted.hash):
@@ -151,6 +155,21 @@ class Requests:
             case Delivery.EXECUTE | Delivery.REDELIVER:
                 return self._begin(tx, wanted, row)
 
+    def _of_its_run(self, tx: Transaction, wanted: Wanted) -> Outcome | None:
+        """What the row of the run says that the request is about: it is the record, unless its worker is who asks."""
+        _, run = _run_of(tx, wanted)
+        if run is None:
+            return None
+        stage = stage_of_run(Status(run.status), has_worker=run.worker is not None)
+        if delivery_of(stage, OnUnknown.REDELIVER) is Delivery.ANSWER:
+            reason = None if run.reason is None else Reason(run.reason)
+            return Outcome(Status(run.status), reason, run.result, run.error)
+        if run.worker is None or tx.worker_name(run.worker) != wanted.caller:
+            raise InProgress(
+                f"run {wanted.run_id} is its worker's to execute: ask again for what it came to", _ASK_AGAIN
+            )
+        return None
+
     def _stage(self, row: RequestRow, now: int) -> Stage:
         # On a database of one process, whoever else held a lease is gone.
         is_ours = row.owner == self._owner or not self._records.database.is_local
@@ -158,7 +177,8 @@ class Requests:
 
     def _begin(self, tx: Transaction, wanted: Wanted, row: RequestRow | None) -> _Taken:
         grant = self._permitted(tx, wanted)
-        slot, run_ref = _run_of(tx, wanted)
+        slot, run = _run_of(tx, wanted)
+        run_ref = None if run is None else run.ref
         until = tx.now + round(LEASE * MICROSECONDS)
         if row is None:
             ref = tx.insert_request(self._row(wanted, run_ref, until, tx.now))
@@ -258,7 +278,7 @@ class Requests:
         )
 
 
-def _run_of(tx: Transaction, wanted: Wanted) -> tuple[SlotKey | None, int | None]:
+def _run_of(tx: Transaction, wanted: Wanted) -> tuple[SlotKey | None, RunRow | None]:
     """The slot and the row of the run that the request is about, where this database has it."""
     try:
         key, attempt = read_run_id(wanted.run_id)
@@ -266,7 +286,7 @@ def _run_of(tx: Transaction, wanted: Wanted) -> tuple[SlotKey | None, int | None
         return None, None
     row = tx.schedule(key.schedule_id)
     run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
-    return (None, None) if run is None else (key, run.ref)
+    return (None, None) if run is None else (key, run)
 
 
 def _launch(tx: Transaction, wanted: Wanted, grant: Grant, slot: SlotKey | None, ref: int, token: int) -> Launch:

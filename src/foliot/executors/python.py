@@ -6,6 +6,8 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid, NotFound
@@ -109,7 +111,8 @@ class PythonExecutor:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="foliot-run")
         with self._counting:
             self._busy += 1
-        future = self._pool.submit(_called, function, arguments)
+        # In the thread too it is known what it is part of, such as the span of its run.
+        future = self._pool.submit(_called, partial(copy_context().run, function), arguments)
         # The thread is free when its function has returned, also when nobody waits for it any more.
         future.add_done_callback(self._free)
         result, error = await asyncio.wrap_future(future)

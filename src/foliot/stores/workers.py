@@ -10,6 +10,10 @@ class Workers(Part):
         text = "INSERT INTO workers (name, started_at, seen_at) VALUES (?, ?, ?) RETURNING ref"
         return int(self._all(text, name, self.now, self.now)[0][0])
 
+    def worker_name(self, worker: int) -> str | None:
+        rows = self._all("SELECT name FROM workers WHERE ref = ?", worker)
+        return str(rows[0][0]) if rows else None
+
     def renew(self, worker: int, lease_until: int | None) -> bool:
         """Extend the worker's lease, or give it up when it holds nothing; False when it was declared gone."""
         text = "UPDATE workers SET lease_until = ?, seen_at = ? WHERE ref = ? AND stopped_at IS NULL"
