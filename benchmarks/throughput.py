@@ -51,6 +51,10 @@ def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
         note("foliot", rate_of(one))
         note("us CPU a slot", sum(each["cpu"] for each in one) / sizes.slots * 1e6)
         # Right after the one without: the machine is not the same at all times.
+        url = prepared(urls, sizes.slots)
+        note("without the gate", rate_of(burn_down(url, sizes.slots, workers, gated=False)))
+        drop(url)
+        note("each charged", each_charged(urls, sizes, workers))
         note("on a history", rate_of(burn_down(past, sizes.slots, workers)))
         if workers > 1 and turn == 0:
             url = prepared(urls, sizes.slots)
@@ -70,15 +74,24 @@ def prepared(urls: Urls, slots: int) -> str:
     return url
 
 
-def burn_down(url: str, slots: int, workers: int) -> list[Found]:
+def each_charged(urls: Urls, sizes: Sizes, workers: int) -> float:
+    """The same with runs that report a call which costs something: a receipt and a posting for each."""
+    url = next(urls)
+    create(url, plain(sizes.slots, target="charged"))
+    rate = rate_of(burn_down(url, sizes.slots, workers))
+    drop(url)
+    return rate
+
+
+def burn_down(url: str, slots: int, workers: int, *, gated: bool = True) -> list[Found]:
     """Make every schedule due, and let the workers run them all."""
     make_due(url)
-    return drained(url, slots, workers)
+    return drained(url, slots, workers, gated=gated)
 
 
-def drained(url: str, slots: int, workers: int) -> list[Found]:
+def drained(url: str, slots: int, workers: int, *, gated: bool = True) -> list[Found]:
     """Let the workers run all that is due."""
-    done = together([Child("workers:drain", url=url) for _ in range(workers)])
+    done = together([Child("workers:drain", url=url, gated=gated) for _ in range(workers)])
     settled = sum(each["settled"] for each in done)
     if settled != slots:
         raise SystemExit(f"only {settled} of {slots} slots were settled")
@@ -153,6 +166,12 @@ def report(found: Findings, sizes: Sizes, rates: dict[str, float]) -> None:
         found.add(name, rates["specs that differ"], "slots/s", note="one round")
     note = "each with a timeout, a retry policy, an input, labels, a result to keep, and the last one's result in hand"
     found.add("throughput, with results and timeouts", rates["with results and timeouts"], "slots/s", note=note)
+    found.add(
+        "throughput without the gate", rates["without the gate"], "slots/s", note="nobody is asked, nothing counted"
+    )
+    found.add("share of it with the gate", rates["foliot"] / rates["without the gate"], at_least=0.7)
+    note = "each reports a call that costs something: a receipt and a posting"
+    found.add("throughput, each run charged", rates["each charged"], "slots/s", note=note)
     found.add("CPU a slot", rates["us CPU a slot"], "us")
     name = f"throughput on a history of {sizes.history:,} runs"
     found.add(name, rates["on a history"], "slots/s", at_least=0.8 * least)

@@ -4,14 +4,23 @@ import asyncio
 import gc
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from benchmarks.children import Found, Stage
 from benchmarks.samples import TOO_LATE, resident_mb
 from benchmarks.world import an_app
 from foliot import Context, Foliot
+from foliot.books.configurations import Scheduled
+from foliot.books.permits import NO_BUDGET, Allowance, Permits
+from foliot.domain.budgets import Owner
+from foliot.domain.grants import Grant
+from foliot.domain.runs import Reason, Status
+from foliot.domain.settlement import Outcome
 from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
+from foliot.execution.executing import Request
+from foliot.executors.python import PythonExecutor
+from foliot.ports import Control, Launch, Transaction
 
 _STEP = 0.01
 _WEIGH_EVERY = 0.2
@@ -81,10 +90,51 @@ class Watch:
         }
 
 
-def drain(stage: Stage, url: str) -> Found:
+class BareGate:
+    """What a gate would be that asks nobody: no observation, no permission, no credit, nothing is charged."""
+
+    def __init__(self, functions: PythonExecutor) -> None:
+        self._functions = functions
+        self.targets, self.room, self.on_unknown = functions.targets, functions.room, functions.on_unknown
+
+    async def execute(self, launch: Launch, control: Control) -> Outcome:
+        request = Request(launch.target, launch.input, Context(launch, control), control)
+        execution = self._functions.run(request)
+        async for _ in execution.stream:
+            pass
+        final = await execution.final
+        return Outcome(Status.SUCCESS, result=final.result)
+
+
+class NoPermits(Permits):
+    """Everything may start, and nothing is counted."""
+
+    def prepare(self, tx: Transaction, schedules: Iterable[Scheduled]) -> None:
+        """There is nothing to look up."""
+
+    def refusal(self, tx: Transaction, schedule: Scheduled) -> Reason | None:
+        return None
+
+    def grant_of(self, schedule: Scheduled) -> Grant:
+        return _ANYBODY
+
+    def is_plain(self, tx: Transaction, schedule: Scheduled) -> bool:
+        return True
+
+    def allowance(self, tx: Transaction, schedule: Scheduled, taken: Mapping[tuple[Owner, int], int]) -> Allowance:
+        return NO_BUDGET
+
+
+_ANYBODY = Grant(0, "anybody", 0, frozenset())
+
+
+def drain(stage: Stage, url: str, gated: bool = True) -> Found:
     """Run all that is due; when the last outcome was on disk."""
     app = an_app(url)
     engine = app.parts.engine("bench", app.settings)
+    if not gated:
+        engine._hands.gate = BareGate(app.functions)
+        engine._shift.permits = NoPermits(app.pricing)
     gc.collect()
     stage.ready()
     watch = Watch(engine)

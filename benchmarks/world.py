@@ -24,11 +24,17 @@ async def told(input: object, ctx: Context) -> dict[str, object]:
     return {"input": input, "key": ctx.idempotency_key, "before": ctx.last_result is not None}
 
 
+async def charged(_: object, ctx: Context) -> None:
+    """Does nothing, and has to be paid for it."""
+    ctx.report_usage("call", cost="0.0001")
+
+
 def an_app(url: str, body: Callable[..., Awaitable[None]] = nothing) -> Foliot:
     """With the default settings, as all that is measured here."""
     app = Foliot(url, name="bench")
     app.graph("nothing")(body)
     app.graph("told")(told)
+    app.graph("charged")(charged)
     return app
 
 

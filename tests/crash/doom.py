@@ -81,7 +81,7 @@ COMMITS: dict[str, Callable[[Did], bool]] = {
     "declare": lambda did: "insert_schedules" in did and "verb" not in did[0],
     "edit": lambda did: "update_schedule.target" in did and "verb" not in did[0],
     "register": lambda did: "register" in did,
-    "learn targets": lambda did: did == ["target_refs"],
+    "learn targets": lambda did: did[:1] == ["target_refs"],
     "prune": lambda did: "prunable" in did,
     "remove": lambda did: "remove" in did,
     "launch": lambda did: "start_new" in did,

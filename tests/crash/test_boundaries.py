@@ -60,7 +60,7 @@ DOORS = {
     "services.requests.RequestVerbs.decide": ("answer a request",),
     # It writes one number, which the next beat writes again.
     "execution.requests.Requests._beat": ("answer a request",),
-    "execution.till.Till.take": ("charge",),
+    "execution.till.Till._charge": ("charge",),
     "execution.till.Till.report": ("report",),
     "services.runs.RunVerbs.cancel": ("cancel",),
     "services.runs.RunVerbs.decide": ("decide",),

@@ -28,17 +28,18 @@ class Repertoire:
         """Whether the gate has what it had when the numbers were learned."""
         return self._registered is not None and len(self._gate.targets()) == len(self._registered)
 
-    def learn(self, tx: Transaction) -> tuple[Sequence[str], Mapping[str, int]]:
-        """What the gate has, and the numbers; for `learned`."""
+    def learn(self, tx: Transaction) -> tuple[Sequence[str], Mapping[str, int], int]:
+        """What the gate has, the numbers, and how many targets there are; for `learned`."""
         names = self._gate.targets()
         refs = tx.target_refs(name for name in names if not name.endswith(_EVERY))
         for name in names:
             if name.endswith(_EVERY):
                 refs |= tx.targets_of(name.removesuffix(_EVERY))
-        return names, refs
+        return names, refs, tx.news(0).targets
 
-    def learned(self, registered: Sequence[str], refs: Mapping[str, int]) -> None:
+    def learned(self, registered: Sequence[str], refs: Mapping[str, int], known: int) -> None:
         self._registered = registered
+        self._known = known
         self.refs = dict(refs)
         self.holds = frozenset(ref for name, ref in refs.items() if self._gate.on_unknown(name) is OnUnknown.HOLD)
 

@@ -76,10 +76,10 @@ class LocalGate:
                 await self._charge(launch, control.usages)
 
     async def _charge(self, launch: Launch, usages: Sequence[Usage]) -> None:
-        """Also when the run was cancelled, and not interrupted by it: what was used is owed."""
+        """Also when the run was cancelled: what was used is owed."""
         run = run_of(launch)
         bills = [Bill(launch.ref, run, launch.attempt, launch.grant.account, usage) for usage in usages]
-        await asyncio.shield(self._till.take(bills))
+        await self._till.take(bills)
 
     async def _route(self, launch: Launch, context: Context, control: Control) -> Outcome:
         executor = self._executors.get(launch.target.partition(":")[0])

@@ -1,5 +1,6 @@
 """The till: who can pay is let through, and what was used is charged, each unit once."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from enum import StrEnum
@@ -13,6 +14,9 @@ from foliot.ports import Launch, Transaction
 from foliot.rows import ReceiptRow
 
 log = logging.getLogger("foliot.execution")
+
+_AT_ONCE = 500
+"""So many runs pay in one transaction."""
 
 
 class Charged(StrEnum):
@@ -91,6 +95,8 @@ class Till:
     def __init__(self, records: Records, pricing: Pricing) -> None:
         self._records = records
         self._pricing = pricing
+        self._queue: list[tuple[Sequence[Bill], asyncio.Future[None]]] = []
+        self._paying: asyncio.Task[None] | None = None
 
     async def has_enough(self, launch: Launch) -> bool:
         """Whether the run can be paid for, as far as can be told before it begins."""
@@ -104,8 +110,29 @@ class Till:
         return Meter(limits, self._pricing)
 
     async def take(self, bills: Sequence[Bill]) -> None:
-        """Charge for what was used. It is owed whatever happens."""
+        """Charge for what was used. It is owed whatever happens. Who comes at the same time pays in one transaction."""
+        loop = asyncio.get_running_loop()
+        paid: asyncio.Future[None] = loop.create_future()
+        self._queue.append((bills, paid))
+        if self._paying is None or self._paying.done():
+            self._paying = loop.create_task(self._pay())
+        # Who is cut off here has been charged all the same, or will be.
+        await asyncio.shield(paid)
 
+    async def _pay(self) -> None:
+        """Until nobody stands in the queue."""
+        while self._queue:
+            queue, self._queue = self._queue[:_AT_ONCE], self._queue[_AT_ONCE:]
+            try:
+                await self._charge([bill for bills, _ in queue for bill in bills])
+            except Exception as error:  # Those who wait must hear of it.
+                for _, paid in queue:
+                    paid.set_exception(error)
+            else:
+                for _, paid in queue:
+                    paid.set_result(None)
+
+    async def _charge(self, bills: Sequence[Bill]) -> None:
         def act(tx: Transaction) -> None:
             for bill in bills:
                 charge(tx, bill, self._pricing)
