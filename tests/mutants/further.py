@@ -246,4 +246,39 @@ FURTHER = (
         ),
         "tests/engine/test_waking.py::test_a_worker_whose_clock_is_an_hour_behind_keeps_its_run",
     ),
+    Mutant(
+        "charged by delivery",
+        "A run that is delivered again after a crash is charged again: whoever pays, pays for our crashes.",
+        (Change("execution/gate.py", "str(run), launch.attempt, launch", "str(run), 9 * launch.token, launch"),),
+        "tests/execution/test_lessons.py::test_a_run_that_is_delivered_again_after_a_crash_is_charged_once",
+    ),
+    Mutant(
+        "outage as poverty",
+        "Whose balance cannot be read is taken for poor: in an outage runs are skipped for a reason that is not true.",
+        (
+            Change(
+                "execution/till.py",
+                "        account = await self._ask(lambda",
+                "        try:\n"
+                "            self._database.read(lambda tx: tx.now)\n"
+                "        except Unavailable:\n"
+                "            return False\n"
+                "        account = await self._ask(lambda",
+            ),
+        ),
+        "tests/execution/test_lessons.py"
+        "::test_a_database_that_is_away_when_the_gate_looks_is_asked_again_and_nothing_is_skipped[1-_till]",
+    ),
+    Mutant(
+        "nothing set aside",
+        "What runs has no share of its budget until it is over: many runs start with the last of it.",
+        (Change("stores/spendings.py", "int(spent[0][0]) + int(reserved[0][0])", "int(spent[0][0])"),),
+        "tests/sdk/test_budgets.py::test_what_is_set_aside_for_those_that_run_is_not_left_for_others",
+    ),
+    Mutant(
+        "mostly free is free",
+        "A schedule whose runs seldom cost anything never comes to the end of its budget, whatever it has cost.",
+        (Change("domain/credits.py", "max(1, round(median(costs)))", "round(median(costs))"),),
+        "tests/simulation/test_findings.py::test_runs_that_mostly_cost_nothing_are_not_free_to_a_budget",
+    ),
 )

@@ -54,7 +54,7 @@ def drawn_policies(chance: Random) -> dict[str, Any]:
         (0.2, {"catchup_cap": chance.randint(1, 3)}),
         (0.2, {"grace": chance.choice(("5s", "5m"))}),
         (0.3, {"lookahead": "10m"}),
-        (0.25, {"budget": drawn_budget(chance)}),
+        (0.15, {"budget": drawn_budget(chance)}),
         (0.2, drawn_run_limits(chance)),
     ):
         if chance.random() < share:

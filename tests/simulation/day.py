@@ -30,7 +30,7 @@ WORKERS = 3
 START = 1_794_744_000 * MICROSECONDS
 """2026-11-15T12:00:00Z, a Sunday."""
 BETWEEN_VERBS = 700.0
-_REVOKED_AT_THE_GATE = 0.02
+_REVOKED_AT_THE_GATE = 0.005
 """The share of runs that find the gate away and are no longer permitted when they come again."""
 _LONGEST_REST = 48 * 3600.0
 """Dozens of runs that wait for each other take most of an hour each."""

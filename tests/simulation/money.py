@@ -48,6 +48,8 @@ class Money:
         """By account, since when it has had so much; None: it needs nothing."""
         self._said: dict[tuple[int, str], list[Call]] = defaultdict(list)
         """By run and unit, what was reported."""
+        self._alive: set[int] = set()
+        """The schedules that are not deleted."""
 
     def say(self, run: int, call: Call) -> None:
         """Somebody is about to report it: the run's own code, or a person."""
@@ -194,11 +196,9 @@ class Money:
 
     def _is_created(self, change: Change) -> bool:
         """Whether it is there from now on: for the first time, or again."""
-        row = change.row
-        former = self._judge.shadow.versions.get((row["ref"], row["version"] - 1))
-        return change.deed == "insert" or (
-            former is not None and former["deleted_at"] is not None and row["deleted_at"] is None
-        )
+        ref, was_there = change.row["ref"], change.row["ref"] in self._alive
+        (self._alive.add if change.row["deleted_at"] is None else self._alive.discard)(ref)
+        return ref in self._alive and not was_there
 
     def _judge_creation(self, row: Row) -> None:
         cost, account = estimate_of(row["input"]), self._judge.shadow.grants[row["grant_ref"]]["account_ref"]

@@ -33,7 +33,7 @@ class Purse:
         self._payments = 0
 
     def deeds(self) -> list[tuple[int, Callable[[str], None]]]:
-        return [(8, self._pay), (6, self._complete), (1, self._take_back), (1, self._limit), (3, self._allow)]
+        return [(8, self._pay), (6, self._complete), (1, self._take_back), (1, self._limit), (2, self._allow)]
 
     def settle_in(self) -> None:
         """Everybody has something to begin with."""

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from foliot.domain.credits import Usage
 from foliot.domain.errors import Unavailable
 from foliot.engine.loop import Engine
 from foliot.engine.turn import Shift
+from foliot.execution.gate import LocalGate
+from foliot.execution.till import Till
 from foliot.executors.python import PythonExecutor
-from foliot.ports import Row
+from foliot.ports import Launch, Row
 from foliot.rows import Expired, Finish
 from foliot.services.schedules import ScheduleVerbs
 from foliot.services.views import Schedule
@@ -68,6 +71,23 @@ class Forgetful(Spoiled):
         return self.tx.newest_runs_from(schedule_ref, 1)
 
 
+class Spendthrift(Spoiled):
+    """Of every budget nothing is spent yet."""
+
+    def spent_since(self, owner: str, owner_ref: int, since: int) -> int:
+        return 0
+
+
+class Cashier(Spoiled):
+    """What was charged for is taken from the balance, and not written down."""
+
+    def post(self, account_ref: int, kind: str, amount: int, reference: str) -> int | None:
+        if kind != "charge":
+            return self.tx.post(account_ref, kind, amount, reference)
+        text = "UPDATE accounts SET balance = balance + ? WHERE ref = ? RETURNING balance"
+        return int(self.tx._all(text, amount, account_ref)[0][0])
+
+
 class Rash(Spoiled):
     """Runs that wait for their time are taken up before it."""
 
@@ -87,6 +107,8 @@ class Rash(Spoiled):
         (Blind, 2, "no forbidden overlap"),
         (Rash, 1, "none early"),
         (Forgetful, 1, "nothing is forgotten"),
+        (Spendthrift, 1, "budgets hold"),
+        (Cashier, 1, "the money adds up"),
     ],
 )
 def test_a_defect_is_found_out(defect: Callable[[SqlTransaction], Any], seed: int, law: str) -> None:
@@ -116,6 +138,15 @@ def only_say_so(verbs: ScheduleVerbs, name: str) -> Schedule:
     return verbs.get(name)
 
 
+async def let_everybody_in(till: Till, launch: Launch) -> bool:
+    """Nobody is asked what he has."""
+    return True
+
+
+async def give_it_away(gate: LocalGate, launch: Launch, usages: Sequence[Usage]) -> None:
+    """What was used is not charged."""
+
+
 @pytest.mark.parametrize(
     ("owner", "part", "defect", "seed", "law"),
     [
@@ -123,6 +154,8 @@ def only_say_so(verbs: ScheduleVerbs, name: str) -> Schedule:
         (Shift, "_next", know_nothing_to_come, 25, "none late for no reason"),
         (PythonExecutor, "room", count_no_threads, 1, "no run waits behind the threads"),
         (ScheduleVerbs, "resume", only_say_so, 1, "what was acknowledged holds"),
+        (Till, "has_enough", let_everybody_in, 2, "nothing paid without credits"),
+        (LocalGate, "_charge", give_it_away, 1, "what was used is charged"),
     ],
 )
 def test_a_defective_part_is_found_out(

@@ -45,7 +45,7 @@ def _call(chance: Random, unit: str, model: str | None) -> Call:
 
 def drawn_budget(chance: Random) -> dict[str, Any]:
     return {
-        "credits": chance.choice((0, 10_000, 60_000, 500_000, 2_000_000)),
+        "credits": chance.choice((0, 10_000, 60_000, 500_000, 500_000, 2_000_000, 2_000_000)),
         "per": chance.choice(("hour", "hour", "day", "30d")),
         "when_spent": chance.choice(("skip", "skip", "pause")),
     }
