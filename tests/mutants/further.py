@@ -249,7 +249,7 @@ FURTHER = (
     Mutant(
         "charged by delivery",
         "A run that is delivered again after a crash is charged again: whoever pays, pays for our crashes.",
-        (Change("execution/gate.py", "str(run), launch.attempt, launch", "str(run), 9 * launch.token, launch"),),
+        (Change("execution/gate.py", "run, launch.attempt, launch", "run, 9 * launch.token, launch"),),
         "tests/execution/test_lessons.py::test_a_run_that_is_delivered_again_after_a_crash_is_charged_once",
     ),
     Mutant(
@@ -258,12 +258,12 @@ FURTHER = (
         (
             Change(
                 "execution/till.py",
-                "        account = await self._ask(lambda",
+                "        account = await self._records.read(lambda",
                 "        try:\n"
-                "            self._database.read(lambda tx: tx.now)\n"
-                "        except Unavailable:\n"
+                "            self._records.database.read(lambda tx: tx.now)\n"
+                "        except Exception:\n"
                 "            return False\n"
-                "        account = await self._ask(lambda",
+                "        account = await self._records.read(lambda",
             ),
         ),
         "tests/execution/test_lessons.py"

@@ -101,13 +101,13 @@ class Rash(Spoiled):
 @pytest.mark.parametrize(
     ("defect", "seed", "law"),
     [
-        (NoFence, 1, "no zombie commit"),
-        (LosesRows, 1, "no slot lost"),
+        (NoFence, 3, "no zombie commit"),
+        (LosesRows, 2, "no slot lost"),
         (Impatient, 1, "leases are respected"),
         (Blind, 2, "no forbidden overlap"),
         (Rash, 1, "none early"),
         (Forgetful, 1, "nothing is forgotten"),
-        (Spendthrift, 1, "budgets hold"),
+        (Spendthrift, 2, "budgets hold"),
         (Cashier, 1, "the money adds up"),
     ],
 )
