@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from foliot import Cancelled, Conflict, Context, Invalid, NotFound, Unavailable
+from foliot.domain.delivery import InProgress
 from foliot.domain.settlement import Outcome
 from foliot.ports import Control, Gate, Launch
 from tests.engine.timelines import Failing, Job, a_world, at, clock, minutes, timeline
@@ -90,6 +91,26 @@ def test_a_gate_that_is_not_there_is_asked_three_times_more_for_the_same_run(tim
         world.advance_to(at("12:06"))
         assert timeline(world) == [line]
         assert len(job.seen) == (times == 3)
+
+
+class BusyAtFirst(AwayAtFirst):
+    """A gate at which an earlier delivery of the run is still at work, so often as it is asked."""
+
+    async def execute(self, launch: Launch, control: Control) -> Outcome:
+        if self.times:
+            self.times -= 1
+            raise InProgress("it is being executed", 2.0)
+        return await self.gate.execute(launch, control)
+
+
+def test_a_gate_that_says_somebody_is_at_it_is_asked_until_that_one_is_done() -> None:
+    job = Job()
+    with a_world(job, cron="5 12 * * *") as world:
+        hands = world.engine()._hands
+        hands.gate = BusyAtFirst(hands.gate, times=30)
+        world.advance_to(at("12:07"))
+        assert timeline(world) == ["12:05 success 12:05-12:06"]
+        assert len(job.seen) == 1
 
 
 def test_what_the_code_itself_calls_unavailable_is_its_failure_and_not_launched_again() -> None:

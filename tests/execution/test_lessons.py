@@ -67,6 +67,20 @@ LESSONS = {
     "::test_a_free_model_runs_with_a_balance_below_nothing",
     "a charge that the balance could not bear failed the run": "execution/test_lessons.py"
     "::test_a_balance_that_ends_below_nothing_fails_no_run_and_is_told",
+    "a request that was refused blocked its key for ever": "execution/test_requests.py"
+    "::test_a_request_that_is_refused_leaves_no_key_behind",
+    "a key whose owner died was pending for ever": "execution/test_requests.py"
+    "::test_killed_between_effect_and_record_it_is_delivered_again_and_charged_once",
+    "a conflict with who was at it was taken for a failure": "engine/test_runs.py"
+    "::test_a_gate_that_says_somebody_is_at_it_is_asked_until_that_one_is_done",
+    "what was asked for twice was done twice": "execution/test_requests.py"
+    "::test_the_same_key_executes_once_and_is_answered_from_memory",
+    "another payload under the same key got the answer to the first": "execution/test_requests.py"
+    "::test_a_changed_payload_under_the_same_key_is_a_conflict",
+    "requests at the same time had an effect each": "execution/test_requests.py"
+    "::test_of_two_hundred_at_once_under_one_key_one_has_an_effect",
+    "one conversation for all runs grew without end": "execution/test_langgraph_threads.py"
+    "::test_each_slot_has_a_thread_of_its_own",
 }
 """By what went wrong, the test that it does not go wrong here."""
 
