@@ -5,6 +5,7 @@ keeps it on its schedule. It needs `pip install 'foliot[langgraph]'`, and no key
 """
 
 import asyncio
+import tempfile
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -70,7 +71,8 @@ builder.add_edge(START, "agent")
 builder.add_conditional_edges("agent", tools_condition, {"tools": "tools", "__end__": "send"})
 builder.add_edge("tools", "agent")
 
-app = Foliot(name="weather")
+folder = tempfile.TemporaryDirectory(prefix="foliot-")
+app = Foliot(f"sqlite:///{folder.name}/weather.db", name="weather")
 note = app.langgraph("weather-note", builder, expires_in="3h")
 app.schedule(cron="0 7 * * *", timezone="Europe/Paris", input="What will the weather be like in Paris?")(note)
 

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from foliot.domain.calendar import Calendar
+from foliot.domain.credits import Pricing
+from foliot.domain.delivery import InProgress, KeyReused
 from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from foliot.domain.spec import Interval, Spec
 
@@ -22,10 +24,13 @@ __all__ = [
     "Denied",
     "EngineSettings",
     "Foliot",
+    "InProgress",
     "Interval",
     "Invalid",
+    "KeyReused",
     "LimitExceeded",
     "NotFound",
+    "Pricing",
     "Refusal",
     "Spec",
     "Unavailable",

@@ -177,9 +177,14 @@ class Foliot:
 
     def provider(self, name: str, executor: Executor) -> None:
         """Let an executor of your own run the targets `name:...`; it keeps the promises of `Executor`."""
-        if name in self.executors:
-            raise Invalid(f"a provider takes a name of its own, got {name!r}, which is there")
+        if not isinstance(name, str) or ":" in name:
+            raise Invalid(f"a provider takes a name without a colon, such as 'mine', got {name!r}")
         target_of(f"{name}:any")
+        if name in self.executors:
+            raise Invalid(f"a provider takes a name of its own, got {name!r}, which is there: choose another")
+        absent = [part for part in ("targets", "room", "on_unknown", "run", "close") if not hasattr(executor, part)]
+        if absent:
+            raise Invalid(f"the executor of {name!r} lacks {', '.join(absent)}: see how-to/write-a-provider")
         self.executors[name] = executor
 
     def schedule(
@@ -337,6 +342,8 @@ class Foliot:
     def declare(self) -> None:
         """Make the database's schedules what this program declares, and pause those that it no longer does."""
         for name, options in self._declared.items():
+            if not self.parts.gate.runs(options["target"]):
+                log.warning("nobody here runs %s, which %r is declared for: register it", options["target"], name)
             found = self.schedules.upsert(name, app=self.name, **options)
             if found.standing is Standing.PAUSED and found.paused_by == DECLARED_NO_MORE:
                 self.schedules.resume(name)

@@ -27,7 +27,9 @@ def taken_from(module: str, tree: ast.Module) -> set[str]:
 
 def test_no_module_outside_of_execution_makes_a_request_to_an_executor() -> None:
     for path, tree in outside("execution", "executors"):
-        assert taken_from("foliot.execution.executing", tree) <= {"Executor"}, path
+        # One module hands on what providers are written with.
+        if path != SOURCE / "providers.py":
+            assert taken_from("foliot.execution.executing", tree) <= {"Executor"}, path
     for path, tree in outside("execution"):
         assert "Request" not in calls(tree), path
 

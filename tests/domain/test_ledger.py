@@ -49,11 +49,17 @@ class TestFromARow:
             "its worker died or lost its lease again and again."
         )
 
-    @pytest.mark.parametrize("status", [Status.RUNNING, Status.WAITING])
-    def test_a_run_that_is_not_over_is_told_with_its_start(self, status: Status) -> None:
-        explanation = of_one_run(status)
+    def test_a_run_that_is_not_over_is_told_with_its_start(self) -> None:
+        explanation = of_one_run(Status.RUNNING)
         assert explanation.verdict is Verdict.RUNNING
-        assert explanation.sentence == f"2026-11-15T12:00:00Z is {status} since 2026-11-15T12:00:00Z."
+        assert explanation.sentence == "2026-11-15T12:00:00Z is running since 2026-11-15T12:00:00Z."
+
+    def test_a_run_that_has_asked_is_held_and_told_to_wait_for_its_answer(self) -> None:
+        explanation = of_one_run(Status.WAITING)
+        assert explanation.verdict is Verdict.HELD
+        assert explanation.sentence == (
+            "2026-11-15T12:00:00Z began at 2026-11-15T12:00:00Z and waits for an answer: `runs.questions` says whose."
+        )
 
     @pytest.mark.parametrize(
         ("hold", "waits_for"),

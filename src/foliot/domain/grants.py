@@ -72,7 +72,7 @@ def scopes_of(scopes: Iterable[str], *, consents_to_everything: bool = False) ->
             target_of(scope.removeprefix(_EXECUTE))
         elif not consents_to_everything:
             raise Invalid(
-                f"{EVERYTHING!r} permits every target there will ever be: consent to it explicitly, or name targets"
+                f"{EVERYTHING!r} permits every target there will ever be: consent with everything=True, or name targets"
             )
     return wanted
 

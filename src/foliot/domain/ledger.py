@@ -112,7 +112,7 @@ _OF_STATUS = {
     Status.SUCCESS: Verdict.RAN,
     Status.ERROR: Verdict.FAILED,
     Status.RUNNING: Verdict.RUNNING,
-    Status.WAITING: Verdict.RUNNING,
+    Status.WAITING: Verdict.HELD,
     Status.PENDING: Verdict.HELD,
     Status.SKIPPED: Verdict.SKIPPED,
     Status.CANCELLED: Verdict.CANCELLED,
@@ -150,8 +150,12 @@ def _from_row(run: Record, instant: int) -> Explanation:
         case Status.ERROR:
             error = f" ({run.error.splitlines()[0][:200]})" if run.error else ""
             sentence = f"{at} ran{asked} from {_said(run.started_at)} and failed: {said}{error}."
-        case Status.RUNNING | Status.WAITING:
-            sentence = f"{at} is {run.status}{asked} since {_said(run.started_at)}."
+        case Status.RUNNING:
+            sentence = f"{at} is running{asked} since {_said(run.started_at)}."
+        case Status.WAITING:
+            sentence = (
+                f"{at} began{asked} at {_said(run.started_at)} and waits for an answer: `runs.questions` says whose."
+            )
         case Status.PENDING:
             sentence = f"{at} waits{asked} for {_WAITS_FOR[run.hold]}."
         case Status.SKIPPED | Status.CANCELLED:
@@ -209,7 +213,9 @@ def _to_come(known: Known, instant: int, never: Callable[[Reason | Absence, str]
         return Explanation(
             Verdict.FUTURE, Absence.FUTURE, None, f"{at} has come and is not due yet: jitter moves its start."
         )
-    return Explanation(Verdict.DUE, Absence.NOT_SWEPT, None, f"{at} is due and no worker has looked at it yet.")
+    return Explanation(
+        Verdict.DUE, Absence.NOT_SWEPT, None, f"{at} is due and no worker that runs its target has looked yet."
+    )
 
 
 def _absence(spec: Spec, instant: int) -> tuple[Reason | Absence, str] | None:

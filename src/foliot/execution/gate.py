@@ -4,6 +4,7 @@ The leased run row is the idempotency record.
 """
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from foliot.domain.credits import Usage
@@ -40,12 +41,15 @@ class LocalGate:
 
     def find(self, target: str) -> OnUnknown:
         """What the target wants done when nobody knows whether it was executed; NotFound when nobody here runs it."""
-        provider = target.partition(":")[0]
-        executor = self._executors.get(provider)
-        targets = () if executor is None else executor.targets()
-        if executor is None or (target not in targets and f"{provider}:*" not in targets):
+        if not self.runs(target):
             raise NotFound(f"nobody here runs {target}: register it, or ask where it is registered")
-        return executor.on_unknown(target)
+        return self.on_unknown(target)
+
+    def runs(self, target: str) -> bool:
+        """Whether somebody here can execute the target."""
+        provider = target.partition(":")[0]
+        targets = self._executors[provider].targets() if provider in self._executors else ()
+        return target in targets or f"{provider}:*" in targets
 
     def on_unknown(self, target: str) -> OnUnknown:
         return self._executors[target.partition(":")[0]].on_unknown(target)
@@ -126,5 +130,15 @@ def _outcome(final: Final) -> Outcome:
     if final.question is not None:
         return Outcome(Status.WAITING, question=final.question)
     if final.error is None:
-        return Outcome(Status.SUCCESS, result=final.result, error=final.words)
+        return _kept(final)
     return Outcome(Status.ERROR, Reason(final.error), error=final.words)
+
+
+def _kept(final: Final) -> Outcome:
+    """A success; what it says that it came to is kept when it is JSON."""
+    if final.result is not None:
+        try:
+            json.loads(final.result)
+        except (TypeError, ValueError, RecursionError):
+            return Outcome(Status.SUCCESS, error="the result was not kept: its executor did not give it as JSON")
+    return Outcome(Status.SUCCESS, result=final.result, error=final.words)

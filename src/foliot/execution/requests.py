@@ -42,6 +42,11 @@ LEASE = 30.0
 _BEATS = 3
 """So often within a lease."""
 _ASK_AGAIN = 1.0
+_ASKS = Outcome(
+    Status.ERROR,
+    Reason.INVALID_REQUEST,
+    error="it asks a person, and no run is there to wait for the answer: schedule or trigger it",
+)
 _LONGEST_KEY = 300
 
 
@@ -253,6 +258,8 @@ class Requests:
             raise
         finally:
             beating.cancel()
+        if outcome.question is not None and taken.launch.outside is not None:
+            outcome = _ASKS
         if not await self._finish(taken, outcome):
             raise _taken_over(wanted.key)
         return _shown(wanted, outcome)

@@ -174,7 +174,9 @@ def url_of(url: str) -> httpx2.URL:
         # Its words may quote a password as the port that it is not.
         raise Invalid("a URL is written like 'https://example.com/hook', got text that cannot be read so") from None
     if read.scheme not in _DEFAULT_PORTS:
-        raise Invalid(f"a URL takes http or https, got {read.scheme!r}")
+        raise Invalid(
+            f"a URL takes http or https, as in 'https://example.com/hook', got {read.scheme!r} before its colon"
+        )
     if read.userinfo:
         raise Invalid(f"a URL takes no user and no password, got some for {read.host}: put them into a header")
     if not _HOST.fullmatch(read.raw_host.decode("ascii")):
