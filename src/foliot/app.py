@@ -349,7 +349,8 @@ class Foliot:
                 self.schedules.resume(name)
         kept = {slug_of(name) for name in self._declared}
         for schedule in self.schedules.list(app=self.name):
-            if schedule.id not in kept and schedule.standing is not Standing.PAUSED:
+            # A pause that ends by itself would let go on what is no longer there.
+            if schedule.id not in kept and (not schedule.paused or schedule.paused_until is not None):
                 note = f"no longer declared by {self.name}"
                 self.schedules.pause(schedule.id, note, by=DECLARED_NO_MORE)
 

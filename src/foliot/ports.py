@@ -165,6 +165,7 @@ class Transaction(Protocol):
     def hold_request(self, ref: int) -> None: ...
     def release_request(self, ref: int, token: int) -> None: ...
     def finish_request(self, ref: int, token: int, outcome: str) -> bool: ...
+    def stop_requests(self, grant_ref: int, outcome: str) -> None: ...
     def remove_requests(self, before: int) -> int: ...
 
     def insert_backfill(self, **values: Any) -> int: ...
@@ -241,9 +242,11 @@ class Launch(NamedTuple):
     last_result: str | None = None
     last_failure: str | None = None
     rounds: int = 0
-    """How often it was answered,"""
+    """How many questions about it were decided,"""
+    answered: int = 0
+    """how many of them its own code had asked,"""
     answer: Answer | None = None
-    """and what it was told last."""
+    """and what that was told last."""
     outside: Outside | None = None
     """Its names, when it is no run of a schedule."""
 

@@ -272,6 +272,8 @@ class NodeRow(NamedTuple):
     vars: str | None
     reason: str | None
     error: str | None
+    usages: str | None
+    """The billable calls that it has reported, as JSON."""
     idempotency_key: str | None
     started_at: int
     ended_at: int | None

@@ -14,7 +14,7 @@ import foliot
 import foliot.testing
 from foliot.app import Foliot
 from foliot.cli import main as cli
-from foliot.domain import errors, ledger, policies, runs, schedule
+from foliot.domain import delivery, errors, ledger, policies, runs, schedule
 from foliot.domain.backfill import Direction, Which
 from foliot.engine.loop import Counters
 from foliot.engine.settings import EngineSettings
@@ -62,6 +62,9 @@ PUBLIC: dict[str, Any] = {
     "RequestVerbs": RequestVerbs,
     "ExecutionRequest": views.ExecutionRequest,
     "Executed": Executed,
+    "InProgress": delivery.InProgress,
+    "KeyReused": delivery.KeyReused,
+    "Pricing": foliot.Pricing,
     "Asked": context.Asked,
     "Decision": context.Decision,
     "Question": views.Question,

@@ -25,6 +25,7 @@ def test_a_question_has_what_it_was_given() -> None:
     ("given", "said"),
     [
         ({"kind": ""}, "a question takes a kind"),
+        ({"kind": "callback"}, "other than callback and unknown_outcome, got 'callback'"),
         ({"who": "ann"}, "who takes a list of users"),
         ({"who": [""]}, "a user takes"),
         ({"expires_in": 0}, "expires_in takes more than 0"),

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from foliot import Conflict, Denied, Foliot, Invalid, NotFound, Refusal, Unavailable
-from foliot.domain.credits import Pricing, read_catalogue
+from foliot.domain.credits import Pricing, Usage, read_catalogue
 from foliot.domain.delivery import InProgress, KeyReused
 from foliot.execution import requests
 from foliot.execution.requests import Executed
@@ -285,6 +285,78 @@ def test_a_run_that_is_over_is_answered_from_its_row_and_not_executed_again(app:
     answer = run(by_schedule())
     assert (answer.ok, answer.run_id) == (True, effects.done[0])
     assert len(effects.done) == 1
+
+
+def test_a_run_is_answered_only_to_who_asks_for_just_that(app: Foliot) -> None:
+    app.schedules.create("digest", target="send", manual=True, user="ann")
+    known = app.schedules.trigger("digest")
+    grant = app.schedules.get("digest").grant
+    app.graph("other")(lambda: None)
+    for target, options in (("send", {}), ("other", {"grant": grant}), ("send", {"grant": grant, "attempt": 2})):
+        with pytest.raises(Denied, match=r"is python:send by grant-\d+, attempt 1: ask for just that"):
+            run(app.execute(target, key="k1", run_id=known.id, **options))
+
+
+def test_each_key_is_charged_whatever_its_caller_calls_the_run(app: Foliot, effects: Effects) -> None:
+    grants = [app.grants.create("graph:execute:python:send", user=user).id for user in ("ann", "bob")]
+    for key, grant in (("k1", grants[0]), ("k2", grants[0]), ("k3", grants[1])):
+        run(app.execute("send", key=key, run_id="nightly", grant=grant))
+    assert len(effects.done) == 3
+    assert (app.accounts.get("ann").balance, app.accounts.get("bob").balance) == (-20_000, -10_000)
+
+
+def test_a_target_that_asks_a_person_has_failed_for_there_is_no_run_to_wait(app: Foliot) -> None:
+    app.graph("asking")(lambda _, ctx: ctx.ask("approval"))
+    answer = run(app.execute("asking", key="k1"))
+    assert (answer.status, answer.error_code) == ("error", "invalid_request")
+    assert "schedule or trigger it" in (answer.error or "")
+
+
+def test_code_that_cancels_itself_has_failed_and_its_caller_goes_on(app: Foliot) -> None:
+    times: list[int] = []
+
+    @app.graph("odd")
+    async def odd() -> None:
+        times.append(1)
+        raise asyncio.CancelledError
+
+    for _ in range(2):
+        answer = run(app.execute("odd", key="k1"))
+        assert (answer.status, answer.error_code) == ("error", "aborted")
+    assert len(times) == 1
+
+
+def test_a_revocation_that_says_so_stops_requests_too(
+    app: Foliot, effects: Effects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "LEASE", 0.06)
+    grant = app.grants.create("graph:execute:python:send", user="ann").id
+
+    async def stopped() -> None:
+        effects.may_end.clear()
+        first = asyncio.create_task(app.execute("send", key="k1", grant=grant))
+        await effects.begun.wait()
+        app.grants.revoke(grant, stop=True)
+        with pytest.raises(Conflict, match="taken over"):
+            await first
+        effects.may_end.set()
+        answer = await app.execute("send", key="k1", grant=grant)
+        assert (answer.status, answer.error_code) == ("cancelled", "cancelled_by_user")
+
+    run(stopped())
+
+
+def test_a_bill_that_cannot_be_paid_fails_neither_its_run_nor_those_beside_it(app: Foliot, effects: Effects) -> None:
+    @app.graph("huge")
+    async def huge(input: Any, ctx: Any) -> str:
+        ctx.note_usage(Usage("call", tokens=2**70, cost=Decimal("0.001")))
+        return "done"
+
+    async def both() -> list[Executed]:
+        return list(await asyncio.gather(app.execute("huge", key="k1"), app.execute("send", key="k2")))
+
+    assert [answer.ok for answer in run(both())] == [True, True]
+    assert app.accounts.get().balance == -10_000
 
 
 def test_a_cost_may_come_late_for_what_was_asked_from_outside(app: Foliot) -> None:

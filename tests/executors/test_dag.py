@@ -350,6 +350,13 @@ def test_what_actions_use_is_charged_by_node_and_what_they_say_of_their_progress
         assert [receipt.unit for receipt in world.app.runs.receipts(run.id)] == ["a[0]/call", "a[1]/call"]
 
 
+def test_an_action_that_would_ask_a_person_has_failed_and_says_so(program: Program) -> None:
+    program.app.action("ask")(lambda _, ctx: ctx.run.ask("approval"))
+    with virtual(program.app, START) as world:
+        run = ran(world, a_dag([manual(), does("a", "ask")], "start > a"))
+        assert (run.reason, "cannot ask a person" in (run.error or "")) == ("invalid_request", True)
+
+
 def test_an_output_that_is_not_json_is_an_error_of_its_node(program: Program) -> None:
     program.app.action("odd")(lambda: {1, 2})
     with virtual(program.app, START) as world:

@@ -25,6 +25,7 @@ def die(place):
 def effect(input, ctx):
     with open("effects", "a") as file:
         file.write(f"{ctx.node} {ctx.idempotency_key}\\n")
+    ctx.report_usage("call", cost="0.001")
     die(f"in {ctx.node}")
     return ctx.node
 
@@ -52,7 +53,7 @@ async def main():
     async with app:
         while (run := app.runs.list("once")[0]).status in ("pending", "running"):
             await asyncio.sleep(0.02)
-    print(run.status, run.result["nodes"]["c"])
+    print(run.status, run.result["nodes"]["c"], *sorted(receipt.unit for receipt in app.runs.receipts(run.id)))
 
 asyncio.run(main())
 """
@@ -74,7 +75,7 @@ def play(folder: Path, doom: str = "") -> "subprocess.CompletedProcess[str]":
 def test_a_process_that_is_killed_goes_on_where_it_was_under_the_same_keys(tmp_path: Path, doom: str) -> None:
     assert play(tmp_path, doom).returncode == -signal.SIGKILL
     last = play(tmp_path)
-    assert last.stdout.split()[:2] == ["success", "DONE"], last.stderr
+    assert last.stdout.split() == ["success", "DONE", "a/call", "b/call", "c/call"], last.stderr
     effects = (tmp_path / "effects").read_text().splitlines()
     assert len(set(effects)) == 3
     # What was done and not yet recorded is done once more, and nothing else is.

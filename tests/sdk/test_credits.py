@@ -122,6 +122,12 @@ def test_a_schedule_of_a_paid_model_is_not_made_for_an_empty_account(world: Worl
         world.app.schedules.upsert("digest", target="agent", every="5m", user="ann", input=free)
 
 
+def test_no_edit_brings_a_paid_model_to_an_empty_account(world: World) -> None:
+    create(world, model="free")
+    with pytest.raises(Denied, match="large is paid, and ann has 0 credits"):
+        world.app.schedules.patch("digest", input={"model": "large"})
+
+
 def test_a_free_model_runs_with_a_balance_below_nothing(world: World) -> None:
     create(world, model="free", calls=["a"])
     world.app.schedules.create("other", target="agent", every="5m", user="ann", input={"cost": "1", "calls": ["b"]})

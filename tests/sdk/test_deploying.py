@@ -96,6 +96,14 @@ def test_a_trigger_that_is_gone_pauses_its_schedule_and_goes_on_when_it_is_back(
     assert not world.app.schedules.get(TOCK).paused
 
 
+def test_a_pause_that_ends_by_itself_does_not_bring_back_a_trigger_that_is_gone(world: World) -> None:
+    deploy(world, scheduled(), scheduled("tock"))
+    world.app.schedules.pause(TOCK, "holiday", until=at("12:30"))
+    assert deploy(world, scheduled()).paused == [TOCK]
+    world.advance_to(at("13:30"))
+    assert [run.status for run in world.runs(TOCK) if run.status != "skipped"] == []
+
+
 def test_what_a_person_has_paused_stays_paused_whatever_is_deployed(world: World) -> None:
     deploy(world, scheduled())
     world.app.schedules.pause(TICK, "holiday")

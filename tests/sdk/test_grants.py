@@ -277,3 +277,9 @@ def test_a_long_backfill_without_permission_is_over_soon(world: World) -> None:
     (backfill,) = world.app.schedules.backfills("digest")
     assert (backfill.started, backfill.running, backfill.ended_at is not None) == (0, 0, True)
     assert len(world.app.runs.list("digest", kind="backfill", reason="grant_revoked", limit=1000)) == 601
+
+
+def test_an_upsert_for_another_user_is_denied_and_says_whose_it_is(world: World) -> None:
+    world.app.schedules.upsert("digest", target="job", every="5m", user="ann")
+    with pytest.raises(Denied, match="which is ann's and not bob's: give it a grant of bob's"):
+        world.app.schedules.upsert("digest", target="job", every="5m", user="bob")

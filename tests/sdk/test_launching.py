@@ -85,6 +85,22 @@ def test_what_can_never_start_says_so_and_leaves_nothing_behind(
     assert world.app.requests.list() == []
 
 
+def test_what_would_only_be_skipped_is_not_accepted_and_its_key_stays_free(world: World) -> None:
+    started = start(world)
+    grant = world.app.schedules.get((started.run_id or "").split(":")[0]).grant
+    world.app.grants.revoke(grant)
+    refused = start(world, idempotency_key="k2")
+    assert (refused.verdict, "grant_revoked" in (refused.why or "")) == (Verdict.NEVER, True)
+    assert [request.key for request in world.app.requests.list()] == ["k1"]
+
+
+def test_the_moment_that_it_is_for_is_what_the_trigger_says(world: World) -> None:
+    started = start(world, scheduled_for="2026-11-15T09:00:00Z")
+    world.advance(seconds=1)
+    trigger = world.app.workflows.nodes(started.run_id or "")[0]
+    assert trigger.output["scheduled_for"] == "2026-11-15T09:00:00Z"
+
+
 def test_a_key_that_was_used_for_another_start_is_never_accepted(world: World) -> None:
     start(world)
     started = start(world, scheduled_for="2026-11-16T12:00:00Z")

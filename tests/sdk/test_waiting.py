@@ -305,6 +305,35 @@ class TestOfWhatNobodyKnows:
             assert world.app.runs.decide(run.id, "reject", by="ann").reason == "rejected"
             assert len(begun) == 1
 
+    def test_having_it_run_once_more_is_no_answer_to_what_its_code_asks_and_costs_nothing_twice(self) -> None:
+        app = Foliot("sqlite:///not-used.db")
+        seen: list[Any] = []
+
+        @app.graph("pay", on_unknown="hold")
+        async def pay(input: Any, ctx: Any) -> str:
+            seen.append(ctx.decision)
+            ctx.report_usage("look", cost="0.001")
+            if len(seen) == 1:
+                await asyncio.sleep(10)
+            if ctx.decision is None:
+                ctx.ask("approval", {"pay": 1000})
+            return "paid"
+
+        with virtual(app, START) as world:
+            app.schedules.create("pay", target="pay", every="1h")
+            world.advance_to(at("13:00:05"))
+            world.kill()
+            world.restart()
+            world.advance(seconds=40)
+            (run,) = world.runs("pay")
+            app.report_usage(run.id, "look", cost="0.001")
+            assert decide(world, run, "approve", by="ops").status == "waiting"
+            assert seen == [None, None]
+            assert [receipt.unit for receipt in app.runs.receipts(run.id)] == ["look"]
+            assert decide(world, run, "approve", by="ann").result == "paid"
+            assert seen[-1].by == "ann"
+            assert [receipt.unit for receipt in app.runs.receipts(run.id)] == ["look", "look@1"]
+
     def test_what_is_done_then_is_one_of_two_things(self) -> None:
         with pytest.raises(Invalid, match="on_unknown takes 'redeliver', 'hold', got 'guess'"):
             Foliot("sqlite:///not-used.db").graph("pay", on_unknown="guess")(lambda: None)

@@ -15,7 +15,7 @@ def a_version(stage: Stage, workflow_id: str = "flow", version: int = 1, dag: st
 
 
 def a_node(workflow: int, node: str = "a", **changes: Any) -> NodeRow:
-    row = NodeRow("once:1~1", workflow, node, "", "RUNNING", 1, "[1]", None, None, None, None, "key", NOON, None)
+    row = NodeRow("once:1~1", workflow, node, "", "RUNNING", 1, "[1]", None, None, None, None, None, "key", NOON, None)
     return row._replace(**changes)
 
 

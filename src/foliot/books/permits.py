@@ -49,7 +49,7 @@ class Permits:
     """Verdicts by grant and target. `begin` is told how often grants were changed, and forgets what is no longer so."""
 
     def __init__(self, pricing: Pricing) -> None:
-        self._pricing = pricing
+        self.pricing = pricing
         self.changes = -1
         """How often grants were changed when these verdicts were made."""
         self._judged: dict[tuple[int, str], _Judged] = {}
@@ -115,7 +115,7 @@ class Permits:
 
     def _estimate(self, tx: Transaction, schedule: Scheduled) -> int | None:
         """What a run of it may cost, by what the last ones did, else by its model; None: nobody knows."""
-        return self._pricing.cost_each(tx.recent_costs(schedule.ref, RECENT), schedule.input)
+        return self.pricing.cost_each(tx.recent_costs(schedule.ref, RECENT), schedule.input)
 
     def _look_up(self, tx: Transaction, schedule: Scheduled) -> _Judged:
         key = (schedule.grant_ref, schedule.target)

@@ -155,13 +155,29 @@ def usage_of(
     for name, text in (("unit", unit), ("source", source)):
         if not isinstance(text, str) or not text or len(text) > _LONGEST_NAME or not text.isprintable():
             raise Invalid(f"{name} takes printable text of 1 to {_LONGEST_NAME} characters, got {text!r}")
-    if model is not None and not isinstance(model, str):
-        raise Invalid(f"model takes the name of a model, got {model!r}")
+    if model is not None and (
+        not isinstance(model, str) or not 0 < len(model) <= _LONGEST_NAME or not model.isprintable()
+    ):
+        raise Invalid(f"model takes printable text of 1 to {_LONGEST_NAME} characters, got {model!r:.80}")
     if tokens is not None and (
         isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens <= _MOST_TOKENS
     ):
         raise Invalid(f"tokens takes a number from 0 to {_MOST_TOKENS:,}, got {tokens!r}")
     return Usage(unit, source, model, tokens, read_cost(cost))
+
+
+def usages_text(usages: Sequence[Usage]) -> str | None:
+    """These calls as they are kept, as JSON; None for none."""
+    if not usages:
+        return None
+    rows = [(*usage[:4], None if usage.cost is None else str(usage.cost)) for usage in usages]
+    return json.dumps(rows, separators=(",", ":"))
+
+
+def read_usages(text: str | None) -> tuple[Usage, ...]:
+    """What `usages_text` wrote."""
+    rows = json.loads(text or "[]")
+    return tuple(Usage(unit, source, model, tokens, read_cost(cost)) for unit, source, model, tokens, cost in rows)
 
 
 def charge_key(run_id: str, attempt: int, unit: str) -> str:

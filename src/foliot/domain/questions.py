@@ -13,6 +13,9 @@ from foliot.domain.schedule import json_text, text_of, user_of
 DEFAULT_EXPIRY = 7 * 86_400 * MICROSECONDS
 CALLBACK = "callback"
 """The kind of a question that no person is asked: a target will report."""
+UNKNOWN_OUTCOME = "unknown_outcome"
+"""The kind that is asked when nobody knows whether a run's code has done its work before its worker was gone."""
+_OURS = (CALLBACK, UNKNOWN_OUTCOME)
 _LONGEST_DATA = 256_000
 _LONGEST_FEEDBACK = 64_000
 
@@ -73,8 +76,8 @@ def question_of(
     span = DEFAULT_EXPIRY if expires_in is None else span_of("expires_in", expires_in)
     if span == 0:
         raise Invalid(f"expires_in takes more than 0, got {expires_in!r}: nobody could answer in time")
-    if not kind or text_of("kind", kind) is None:
-        raise Invalid("a question takes a kind, such as 'approval'")
+    if not kind or text_of("kind", kind) is None or kind in _OURS:
+        raise Invalid(f"a question takes a kind, such as 'approval', other than {' and '.join(_OURS)}, got {kind!r}")
     written = json_text("data", data)
     if written is not None and len(written) > _LONGEST_DATA:
         raise Invalid(f"a question takes at most {_LONGEST_DATA:,} characters of JSON, got {len(written):,}")

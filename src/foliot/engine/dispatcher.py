@@ -7,9 +7,9 @@ from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
 from foliot.domain.delivery import Delivery, delivery_of, stage_of_run
-from foliot.domain.questions import Answer, Question, Verdict, question_of
+from foliot.domain.questions import UNKNOWN_OUTCOME, Answer, Question, Verdict
 from foliot.domain.runs import Hold, Kind, Reason, Status
-from foliot.domain.schedule import State
+from foliot.domain.schedule import State, json_text
 from foliot.domain.settlement import Outcome
 from foliot.ports import Launch, Transaction
 from foliot.rows import RunRow
@@ -59,7 +59,7 @@ def _delivery(entries: Entries, state: State, run: RunRow) -> Delivery:
 
 def _unknown(run: RunRow) -> Question:
     """What is asked when nobody knows whether a run's code has done its work before its worker was gone."""
-    return question_of("unknown_outcome", {"losses": run.losses, "deliveries": run.token})
+    return Question(UNKNOWN_OUTCOME, json_text("data", {"losses": run.losses, "deliveries": run.token}))
 
 
 def _refusal(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow) -> Reason | None:
@@ -76,9 +76,7 @@ def _refusal(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow
 
 def with_memories(tx: Transaction, launches: list[Launch]) -> list[Launch]:
     """The launches, each with the last result and failure of its schedule, and with what it was told."""
-    answers = _answers(tx, [launch.ref for launch in launches if launch.rounds])
-    if answers:
-        launches = [launch._replace(answer=answers.get(launch.ref)) for launch in launches]
+    launches = _with_answers(tx, launches)
     refs = {ref for launch in launches for ref in (launch.result_of, launch.failure_of) if ref is not None}
     if not refs:
         return launches
@@ -93,12 +91,20 @@ def with_memories(tx: Transaction, launches: list[Launch]) -> list[Launch]:
     ]
 
 
-def _answers(tx: Transaction, refs: list[int]) -> dict[int, Answer]:
-    """What these runs were told last."""
-    told = [question for question in tx.questions_of(refs) if question.verdict is not None] if refs else []
-    return {
-        question.run_ref: Answer(
-            Verdict(question.verdict or ""), question.feedback, question.decided_by or "", question.reference
-        )
-        for question in told
-    }
+def _with_answers(tx: Transaction, launches: list[Launch]) -> list[Launch]:
+    """The launches, those that were answered with what they were told last, and how often.
+
+    That somebody had a run delivered once more is not an answer to what its code has asked.
+    """
+    asked = [launch.ref for launch in launches if launch.rounds]
+    told: dict[int, list[Answer]] = {}
+    for question in tx.questions_of(asked) if asked else ():
+        if question.verdict is not None and question.kind != UNKNOWN_OUTCOME:
+            answer = Answer(Verdict(question.verdict), question.feedback, question.decided_by or "", question.reference)
+            told.setdefault(question.run_ref, []).append(answer)
+    if not told:
+        return launches
+    return [
+        launch._replace(answer=told[launch.ref][-1], answered=len(told[launch.ref])) if launch.ref in told else launch
+        for launch in launches
+    ]

@@ -155,6 +155,10 @@ class Context:
         self._control.question = question_of(kind, data, who=who, expires_in=expires_in, at_expiry=at_expiry)
         raise Asked(f"{self.run_id} waits for a decision")
 
+    def withdraw_question(self) -> None:
+        """What was asked is not asked after all; for executors whose targets cannot wait."""
+        self._control.question = None
+
     def report_usage(
         self,
         unit: str,
@@ -168,9 +172,9 @@ class Context:
 
         LimitExceeded when that is more than one run of the schedule may take: the run is over.
         """
-        rounds = self._launch.rounds
+        answered = self._launch.answered
         # Code that was sent back does its work again, and what it used the second time is owed as well.
-        name = unit if rounds == 0 else f"{unit}@{rounds}"
+        name = unit if answered == 0 else f"{unit}@{answered}"
         self.note_usage(usage_of(name, source=source, model=model, tokens=tokens, cost=cost))
         if self._control.exceeded is not None:
             raise LimitExceeded(f"{self.run_id} has used {self._control.exceeded}")
@@ -186,8 +190,13 @@ class Context:
 
 
 def run_of(launch: Launch) -> str:
-    """What names the run over all its attempts."""
-    return str(slot_of(launch)) if launch.outside is None else launch.outside.run_id
+    """What a run's charges are made under, over all its attempts."""
+    return str(slot_of(launch)) if launch.outside is None else payer_key(launch.outside.key)
+
+
+def payer_key(key: str) -> str:
+    """The same for a request from outside, whatever its caller calls the run: it cannot be the name of a slot."""
+    return f"@{key}"
 
 
 def slot_of(launch: Launch) -> SlotKey:

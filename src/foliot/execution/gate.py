@@ -5,6 +5,7 @@ The leased run row is the idempotency record.
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from foliot.domain.credits import Usage
@@ -18,6 +19,8 @@ from foliot.execution.observation import observed
 from foliot.execution.permission import Permission
 from foliot.execution.till import Bill, Till
 from foliot.ports import Control, Launch
+
+log = logging.getLogger("foliot.execution")
 
 _SUCCESS = Outcome(Status.SUCCESS)
 _LOST = Outcome(Status.ERROR, Reason.FINALIZATION_LOST, error="its executor did not say what it came to")
@@ -80,10 +83,13 @@ class LocalGate:
                 await self._charge(launch, control.usages)
 
     async def _charge(self, launch: Launch, usages: Sequence[Usage]) -> None:
-        """Also when the run was cancelled: what was used is owed."""
+        """Also when the run was cancelled: what was used is owed. That it cannot be charged undoes nothing."""
         run = run_of(launch)
         bills = [Bill(launch.ref, run, launch.attempt, launch.grant.account, usage) for usage in usages]
-        await self._till.take(bills)
+        try:
+            await self._till.take(bills)
+        except Exception:
+            log.critical("%d calls of %s could not be charged", len(bills), run, exc_info=True)
 
     async def _route(self, launch: Launch, context: Context, control: Control) -> Outcome:
         executor = self._executors.get(launch.target.partition(":")[0])

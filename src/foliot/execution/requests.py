@@ -42,6 +42,7 @@ LEASE = 30.0
 _BEATS = 3
 """So often within a lease."""
 _ASK_AGAIN = 1.0
+_STOPPED_ITSELF = Outcome(Status.ERROR, Reason.ABORTED, error="it cancelled itself")
 _ASKS = Outcome(
     Status.ERROR,
     Reason.INVALID_REQUEST,
@@ -162,9 +163,14 @@ class Requests:
 
     def _of_its_run(self, tx: Transaction, wanted: Wanted) -> Outcome | None:
         """What the row of the run says that the request is about: it is the record, unless its worker is who asks."""
-        _, run = _run_of(tx, wanted)
-        if run is None:
+        slot, run = _run_of(tx, wanted)
+        if slot is None or run is None:
             return None
+        schedule = tx.schedule(slot.schedule_id)
+        assert schedule is not None, "a run has a schedule"
+        if (wanted.target, wanted.grant, wanted.attempt) != (schedule.target_name, schedule.grant_ref, run.attempt):
+            theirs = f"{schedule.target_name} by {grant_id(schedule.grant_ref)}, attempt {run.attempt}"
+            raise Denied(f"run {wanted.run_id} is {theirs}: ask for just that, or give the request a name of its own")
         stage = stage_of_run(Status(run.status), has_worker=run.worker is not None)
         if delivery_of(stage, OnUnknown.REDELIVER) is Delivery.ANSWER:
             reason = None if run.reason is None else Reason(run.reason)
@@ -253,9 +259,12 @@ class Requests:
                 await self._records.write(lambda tx: tx.release_request(taken.ref, taken.token))
             raise
         except asyncio.CancelledError:
+            task = asyncio.current_task()
             if control.fenced:
                 raise _taken_over(wanted.key) from None
-            raise
+            if task is None or task.cancelling():
+                raise
+            outcome = _STOPPED_ITSELF
         finally:
             beating.cancel()
         if outcome.question is not None and taken.launch.outside is not None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from foliot.domain.credits import Meter, Posting, Pricing, RunLimits, Usage, can_pay, charge_key
 from foliot.domain.errors import NotFound
 from foliot.domain.slots import read_run_id
+from foliot.execution.context import payer_key
 from foliot.execution.records import Records
 from foliot.ports import Launch, Transaction
 from foliot.rows import ReceiptRow
@@ -73,16 +74,21 @@ def report(tx: Transaction, run_id: str, usage: Usage, pricing: Pricing) -> Char
     """Charge for a call of a run that may be long over: how a cost that was not known is completed."""
     asked = tx.request_of_run(run_id)
     if asked is not None and asked.run_ref is None:
-        return charge(tx, Bill(-asked.ref, run_id, asked.attempt, _payer(tx, asked.grant_ref, run_id), usage), pricing)
+        payer = _payer(tx, -asked.ref, asked.grant_ref, run_id)
+        return charge(tx, Bill(-asked.ref, payer_key(asked.key), asked.attempt, payer, usage), pricing)
     key, attempt = read_run_id(run_id)
     row = tx.schedule(key.schedule_id)
     run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
     if row is None or run is None:
         raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
-    return charge(tx, Bill(run.ref, str(key), attempt, _payer(tx, row.grant_ref, run_id), usage), pricing)
+    return charge(tx, Bill(run.ref, str(key), attempt, _payer(tx, run.ref, row.grant_ref, run_id), usage), pricing)
 
 
-def _payer(tx: Transaction, grant_ref: int, run_id: str) -> int:
+def _payer(tx: Transaction, run_ref: int, grant_ref: int, run_id: str) -> int:
+    """Who has paid for the run before; else who would now."""
+    known = tx.receipts_of(run_ref)
+    if known:
+        return known[0].account_ref
     rows = tx.grants([grant_ref])
     if not rows:
         raise NotFound(f"nobody is there to pay for {run_id!r}: its grant is not there")
@@ -125,12 +131,23 @@ class Till:
             queue, self._queue = self._queue[:_AT_ONCE], self._queue[_AT_ONCE:]
             try:
                 await self._charge([bill for bills, _ in queue for bill in bills])
-            except Exception as error:  # Those who wait must hear of it.
-                for _, paid in queue:
-                    paid.set_exception(error)
+            except Exception as error:  # Those who wait must hear of it; but one must not keep the others from paying.
+                if len(queue) > 1:
+                    for bills, paid in queue:
+                        await self._pay_alone(bills, paid)
+                else:
+                    queue[0][1].set_exception(error)
             else:
                 for _, paid in queue:
                     paid.set_result(None)
+
+    async def _pay_alone(self, bills: Sequence[Bill], paid: "asyncio.Future[None]") -> None:
+        try:
+            await self._charge(bills)
+        except Exception as error:  # Who waits must hear of it.
+            paid.set_exception(error)
+        else:
+            paid.set_result(None)
 
     async def _charge(self, bills: Sequence[Bill]) -> None:
         def act(tx: Transaction) -> None:

@@ -10,7 +10,7 @@ from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.events import ErrorCode, Final
 from foliot.domain.node_states import Place
 from foliot.domain.nodes import Action, HttpCall
-from foliot.execution.context import Cancelled, Context, LimitExceeded
+from foliot.execution.context import Asked, Cancelled, Context, LimitExceeded
 from foliot.execution.executing import failure_of
 from foliot.executors.answers import code_for, quote
 from foliot.executors.http import Caller
@@ -117,6 +117,10 @@ class Actions:
                 )
             except (asyncio.CancelledError, Cancelled, LimitExceeded):
                 raise
+            except Asked:
+                context(attempt).run.withdraw_question()
+                words = "an action of a workflow cannot ask a person: have a graph ask, and let it start the workflow"
+                return Attempted(attempt, failure=Final(ErrorCode.INVALID_REQUEST, words=words))
             except BaseException as error:  # Whatever its code raises, the action has failed.
                 failure = _failure(error)
                 if attempt > action.retry.retries or failure.error not in _RETRIED:

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from foliot.domain.credits import Usage
 from foliot.domain.errors import Invalid
 from foliot.domain.events import DONE, ErrorCode, Event, Failed, Final, StatusNote
 from foliot.domain.instants import instant_of, rfc3339
@@ -96,7 +97,7 @@ class _Run:
         """Go on until nothing is left to do; say which nodes begin and end."""
         wanted = wanted_of(self._request.input)
         workflow_id = self._request.target.partition(":")[2]
-        begun = await self._journal.begin(workflow_id, wanted.version, wanted.trigger, self._tick())
+        begun = await self._journal.begin(workflow_id, wanted.version, wanted.trigger, self._tick(wanted.inputs))
         self._inputs = wanted.inputs
         self._resume(begun.workflow, begun.entries)
         ended: list[Entry] = []
@@ -123,9 +124,12 @@ class _Run:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _tick(self) -> dict[str, Any]:
+    def _tick(self, inputs: Any) -> dict[str, Any]:
         context = self._context
         scheduled_for = rfc3339(instant_of(context.scheduled_for, "scheduled_for"))
+        if isinstance(inputs, dict) and isinstance(inputs.get("scheduled_for"), str):
+            # Who keeps the time elsewhere says for which moment it is.
+            scheduled_for = inputs["scheduled_for"]
         return {"scheduled_for": scheduled_for, "schedule_id": context.schedule, "run_id": context.run_id}
 
     def _resume(self, workflow: Workflow, entries: Sequence[Entry]) -> None:
@@ -133,10 +137,18 @@ class _Run:
         self._progression = Progression(workflow, {entry.place: entry.state for entry in entries}, self._inputs)
         here = {entry.place for entry in self._tasks.values()}
         self._left = []
-        for place, state, _, given, key, _ in entries:
+        self._owe(usage for entry in entries if entry.state.is_over for usage in entry.usages)
+        for place, state, _, given, key, *_ in entries:
             action = workflow.nodes[place.node].data
             if isinstance(action, Action) and not state.is_over and place not in here:
                 self._left.append(Ready(place, action, given, key))
+
+    def _owe(self, usages: Iterable[Usage]) -> None:
+        """What earlier deliveries have used, and perhaps did not live to pay for; who was paid is not paid again."""
+        known = {usage.unit for usage in self._request.control.usages or ()}
+        for usage in usages:
+            if usage.unit not in known:
+                self._context.note_usage(usage)
 
     def _check_stop(self) -> None:
         if self._context.cancelled:
@@ -211,7 +223,9 @@ class _Run:
             state = self._progression.settle(entry.place, attempted.output)
         else:
             state = NodeState(NodeStatus.ERROR, reason=attempted.failure.error, error=attempted.failure.words)
-        return entry._replace(state=state, attempt=attempted.attempts, cache_ms=0)
+        own = f"{entry.place}/"
+        used = tuple(usage for usage in self._request.control.usages or () if usage.unit.startswith(own))
+        return entry._replace(state=state, attempt=attempted.attempts, cache_ms=0, usages=used)
 
 
 def wanted_of(given: str | None) -> Wanted:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from foliot.domain.credits import Usage, read_usages, usages_text
 from foliot.domain.errors import NotFound
 from foliot.domain.events import ErrorCode
 from foliot.domain.instants import rfc3339
@@ -26,6 +27,8 @@ class Entry(NamedTuple):
     key: str | None = None
     cache_ms: int = 0
     """So long an earlier success under the same key stands for its execution."""
+    usages: tuple[Usage, ...] = ()
+    """What it used: owed also by a delivery that finds it done."""
 
 
 class Begun(NamedTuple):
@@ -111,6 +114,7 @@ class Journal:
             vars=json_text("vars", dict(state.vars)) if state.vars else None,
             reason=None if state.reason is None else str(state.reason),
             error=state.error,
+            usages=usages_text(entry.usages),
             idempotency_key=entry.key,
             started_at=now,
             ended_at=now if state.is_over else None,
@@ -125,7 +129,8 @@ def _entry(row: NodeRow) -> Entry:
         None if row.reason is None else ErrorCode(row.reason),
         row.error,
     )
-    return Entry(Place(row.node, read_path(row.path)), state, row.attempt, _read(row.input), row.idempotency_key)
+    place, usages = Place(row.node, read_path(row.path)), read_usages(row.usages)
+    return Entry(place, state, row.attempt, _read(row.input), row.idempotency_key, usages=usages)
 
 
 def _read(text: str | None) -> Any:

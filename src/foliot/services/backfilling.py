@@ -39,9 +39,9 @@ def all_slots(tx: Transaction, row: ScheduleRow, asked: Backfill) -> list[int]:
         chosen = choose(compiled(row.spec), asked, MOST_LISTED, runs_between)
 
 
-def check_meant(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pricing) -> None:
+def check_meant(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pricing, own: str | None) -> None:
     """Invalid when so many slots, or so much money, were asked for that somebody must say that it is meant."""
-    slots, each = len(all_slots(tx, row, asked)), cost_each(tx, row, pricing)
+    slots, each = len(all_slots(tx, row, asked)), cost_each(tx, row, pricing, own)
     if pricing.needs_confirmation(slots, each):
         cost = "" if each is None else f" for about {slots * each:,} credits"
         raise Invalid(
@@ -49,14 +49,19 @@ def check_meant(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pri
         )
 
 
-def cost_each(tx: Transaction, row: ScheduleRow, pricing: Pricing) -> int | None:
+def cost_each(tx: Transaction, row: ScheduleRow, pricing: Pricing, own: str | None = None) -> int | None:
+    """What one run may cost; of one with an input of its own, by that and not by the past."""
+    if own is not None and own != row.input:
+        return pricing.cost_each((), own)
     return pricing.cost_each(tx.recent_costs(row.ref, RECENT), row.input)
 
 
-def planned_backfill(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pricing) -> views.Backfill:
+def planned_backfill(
+    tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pricing, own: str | None
+) -> views.Backfill:
     """What it would be."""
     slots = tuple(moment_of(nominal * MICROSECONDS) for nominal in all_slots(tx, row, asked))
-    each = cost_each(tx, row, pricing)
+    each = cost_each(tx, row, pricing, own)
     return views.Backfill(
         id=None,
         schedule=row.id,

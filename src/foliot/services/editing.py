@@ -130,6 +130,8 @@ def edit(tx: Transaction, entries: Entries, found: Found, stored: Stored, wish: 
     grant = regranted(tx, row.grant_ref, wish, row.target_name, stored.target)
     if stored == stored_form(row) and grant == row.grant_ref:
         return shown(tx, row, state)
+    if (stored.input, grant) != (row.input, row.grant_ref):
+        check_payable(tx, entries.permits.pricing, [(grant, stored.input)])
     target = tx.target_refs([stored.target])[stored.target]
     changes: dict[str, Any] = {**stored._asdict(), "target": target, "grant_ref": grant}
     if stored.spec != row.spec or stored.policies != row.policies:

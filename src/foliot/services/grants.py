@@ -11,6 +11,7 @@ from foliot.domain.grants import LOCAL, read_grant_id, scopes_of
 from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.runs import Order
 from foliot.domain.schedule import user_of
+from foliot.domain.settlement import BY_ORDER, outcome_text
 from foliot.ports import Transaction
 from foliot.services.desk import Desk
 from foliot.services.permission import find_grant, local_grant, make_grant
@@ -49,6 +50,10 @@ class GrantVerbs:
 
     def local(self) -> Grant:
         """The permission of a program that knows no users; it is made when there is none."""
+
+        known = self._desk.read(lambda tx: [row for row in tx.list_grants(LOCAL) if row.is_shared])
+        if known:
+            return grant_view(known[0])
 
         def act(tx: Transaction, _: Entries) -> Grant:
             return _shown(tx, local_grant(tx))
@@ -106,6 +111,7 @@ class GrantVerbs:
             tx.revoke([ref])
             if stop:
                 tx.tell(tx.running_under(ref), Order.CANCEL_BY_USER)
+                tx.stop_requests(ref, outcome_text(BY_ORDER[Order.CANCEL_BY_USER]))
                 entries.recalls = True
             return _shown(tx, ref)
 

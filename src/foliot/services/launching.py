@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 from foliot.books.entries import Entries
 from foliot.domain.delivery import InProgress, KeyReused, RequestStage, payload_hash
-from foliot.domain.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
+from foliot.domain.errors import Denied, Invalid, NotFound, Refusal, Unavailable
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.policies import Overlap, count_of
-from foliot.domain.runs import Status
+from foliot.domain.runs import Reason, Status
 from foliot.domain.schedule import json_text, slug_of, text_of, user_of
 from foliot.domain.settlement import Outcome, outcome_text
 from foliot.ports import Transaction
-from foliot.rows import RequestRow, ScheduleRow
+from foliot.rows import RequestRow, RunRow, ScheduleRow
 from foliot.services.configuration import stored_of
 from foliot.services.desk import Desk, find
 from foliot.services.editing import Wanted, put_schedule, trigger_run
@@ -78,6 +78,8 @@ class RunLauncher:
                 raise NotFound(f"there is no workflow {workflow_id!r} in version {version}: deploy it first")
             row = self._schedule(tx, entries, workflow_id, user)
             run = trigger_run(tx, entries, find(tx, row.id), given, Overlap.ALLOW_ALL)
+            if run.status == Status.SKIPPED:
+                raise _refusal(run, target)
             run_id = run_view(run, row.id, None).id
             if tx.insert_request(_request(key, hashed, target, user, row, run_id, run.ref, tx.now)) is None:
                 raise InProgress(f"the key {key!r} is just being used: try again", 1.0)
@@ -96,8 +98,15 @@ class RunLauncher:
             entries.write(tx)
             row = tx.schedule(schedule_id)
         if row is None:
-            raise Conflict(f"the schedule {schedule_id!r} was deleted meanwhile")
+            raise Unavailable(f"the schedule {schedule_id!r} was deleted meanwhile: try again")
         return row
+
+
+def _refusal(run: RunRow, target: str) -> Refusal:
+    """Why a start that would only be skipped is not accepted; what is spent may be there again later."""
+    if run.reason == Reason.OVER_BUDGET:
+        return Unavailable(f"{target} would not start now: {run.reason}: try again when the budget has room")
+    return Denied(f"{target} would not start: {run.reason}: give the user a grant for it")
 
 
 def _request(

@@ -112,6 +112,11 @@ def regranted(tx: Transaction, current: int, wish: Wish, before: str, target: st
     """The grant of a schedule that is changed: another if one is wished for; its own follows its target."""
     rows = tx.grants([current])
     own = rows[0] if rows and not rows[0].is_shared else None
+    if wish.user is not None and wish.grant is None and rows and rows[0].grant.user != wish.user:
+        raise Denied(
+            f"it runs by {rows[0].grant.id}, which is {rows[0].grant.user}'s and not {wish.user}'s: give it a grant of"
+            f" {wish.user}'s, or delete it first"
+        )
     if wish.grant is not None and wish.grant != current:
         chosen = _checked(tx, wish, target)
         if own is not None:

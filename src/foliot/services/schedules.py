@@ -235,13 +235,13 @@ class ScheduleVerbs:
 
         def plan(tx: Transaction) -> Backfill:
             row = find_row(tx, name)
-            return planned_backfill(tx, row, request(tx, row), self._desk.pricing)
+            return planned_backfill(tx, row, request(tx, row), self._desk.pricing, own_input)
 
         def act(tx: Transaction, _: Entries) -> Backfill:
             row = find(tx, name).row
             asked = request(tx, row)
             if not confirm:
-                check_meant(tx, row, asked, self._desk.pricing)
+                check_meant(tx, row, asked, self._desk.pricing, own_input)
             return started_backfill(tx, row, asked, own_input)
 
         return self._desk.read(plan) if dry_run else self._desk.write(act)

@@ -175,7 +175,8 @@ def _saved(tx: Transaction, dag: Dag, by: str) -> int:
 
 def _pause_the_rest(tx: Transaction, entries: Entries, owner: str, kept: set[str], deployed: Deployed) -> None:
     for row, state in tx.list_schedules(ScheduleFilter(app=owner)):
-        if row.id not in kept and not state.is_paused(tx.now):
+        # A pause that ends by itself would let go on what is no longer there.
+        if row.id not in kept and (not state.is_paused(tx.now) or state.pause_to is not None):
             pause_schedule(tx, entries, find(tx, row.id), "its trigger is no longer in the workflow", DEPLOY)
             deployed.paused.append(row.id)
 

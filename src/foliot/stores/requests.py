@@ -64,6 +64,14 @@ class Requests(Part):
         )
         return self._do(text, outcome, self.now, ref, token) == 1
 
+    def stop_requests(self, grant_ref: int, outcome: str) -> None:
+        """What is executed by the grant has ended so: whoever is at it is fenced."""
+        self._do(
+            f"UPDATE execution_requests SET stage = '{RequestStage.DONE}', token = token + 1, outcome = ?, ended_at = ?"
+            f" WHERE grant_ref = ? AND stage = '{RequestStage.IN_PROGRESS}'",
+            *(outcome, self.now, grant_ref),
+        )
+
     def remove_requests(self, before: int) -> int:
         """Forget what was done long ago."""
         return self._do("DELETE FROM execution_requests WHERE ended_at < ?", before)

@@ -402,6 +402,7 @@ node_states = Table(
     Column("vars", Text),
     Column("reason", Text),
     Column("error", Text),
+    Column("usages", Text),
     Column("idempotency_key", Text),
     Column("started_at", Number, nullable=False),
     Column("ended_at", Number),

@@ -5,7 +5,7 @@ from foliot.stores.part import Part
 
 _WORKFLOW = ", ".join(WorkflowRow._fields)
 _NODE = ", ".join(NodeRow._fields)
-_ENDS = ("status", "attempt", "output", "vars", "reason", "error", "ended_at")
+_ENDS = ("status", "attempt", "output", "vars", "reason", "error", "usages", "ended_at")
 """What changes when a node that runs has ended."""
 _SAVE = (
     f"INSERT INTO node_states ({_NODE}) VALUES ({', '.join('?' * len(NodeRow._fields))})"

@@ -482,6 +482,7 @@ def upgrade() -> None:
         sa.Column("vars", sa.Text(), nullable=True),
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("usages", sa.Text(), nullable=True),
         sa.Column("idempotency_key", sa.Text(), nullable=True),
         sa.Column("started_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
