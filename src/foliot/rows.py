@@ -183,6 +183,9 @@ class RequestRow(NamedTuple):
     owner: str
     token: int
     lease_until: int
+    verdict: str | None
+    """What a person has said about it since it was held last, and who."""
+    decided_by: str | None
     outcome: str | None
     """As JSON, once it is done."""
     created_at: int

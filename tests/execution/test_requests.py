@@ -448,7 +448,10 @@ def test_killed_between_effect_and_record_it_is_held_where_the_target_says_so(
     assert len(execute.effects.read_text().split()) == 1
     app = Foliot(database_url)
     assert [request.key for request in app.requests.list("held")] == ["k1"]
-    app.requests.decide("k1", verdict)
+    for _ in range(2):
+        assert app.requests.decide("k1", verdict, by="ann").decided_by == "ann"
+    with pytest.raises(Conflict, match=f"ann decided to {verdict} it"):
+        app.requests.decide("k1", verdict, by="bob")
     app.close()
     assert execute("lives") == (0, status)
     assert len(execute.effects.read_text().split()) == times

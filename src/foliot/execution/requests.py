@@ -218,6 +218,8 @@ class Requests:
             owner=self._owner,
             token=1,
             lease_until=until,
+            verdict=None,
+            decided_by=None,
             outcome=None,
             created_at=now,
             ended_at=None,

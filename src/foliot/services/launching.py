@@ -127,6 +127,8 @@ def _request(
         owner="",
         token=1,
         lease_until=now,
+        verdict=None,
+        decided_by=None,
         outcome=outcome_text(Outcome(Status.PENDING)),
         created_at=now,
         ended_at=now,

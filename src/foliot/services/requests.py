@@ -3,8 +3,10 @@
 from foliot.books.entries import Entries
 from foliot.domain.delivery import RequestStage
 from foliot.domain.errors import Conflict, Invalid, NotFound
+from foliot.domain.grants import LOCAL
 from foliot.domain.questions import Verdict, verdict_of
 from foliot.domain.runs import Reason, Status
+from foliot.domain.schedule import user_of
 from foliot.domain.settlement import Outcome, outcome_text
 from foliot.ports import Transaction
 from foliot.rows import RequestRow
@@ -32,9 +34,9 @@ class RequestVerbs:
             raise Invalid(f"limit takes 1 to {_MOST_LISTED:,}, got {limit!r}")
         return self._desk.read(lambda tx: [request_view(row) for row in tx.list_requests(stage, limit)])
 
-    def decide(self, key: str, verdict: str) -> ExecutionRequest:
-        """Whether a request is executed once more of which nobody knows whether it was: approve or reject."""
-        said = verdict_of(verdict)
+    def decide(self, key: str, verdict: str, *, by: str = LOCAL) -> ExecutionRequest:
+        """Whether a request is executed once more of which nobody knows whether it was: approve or reject, once."""
+        said, who = verdict_of(verdict), user_of(by)
         if said is Verdict.REVISE:
             raise Invalid(
                 "a request takes 'approve' or 'reject', got 'revise': ask with another key for something else"
@@ -42,8 +44,12 @@ class RequestVerbs:
 
         def act(tx: Transaction, _: Entries) -> ExecutionRequest:
             row = _find(tx, key)
+            if (row.verdict, row.decided_by) == (said, who):
+                return request_view(row)
             if row.stage != RequestStage.HELD:
-                raise Conflict(f"the request {key!r} is {row.stage}: only one that is held takes a decision")
+                told = "" if row.verdict is None else f", {row.decided_by} decided to {row.verdict} it"
+                raise Conflict(f"the request {key!r} is {row.stage}{told}: only one that is held takes a decision")
+            tx.note_decision(row.ref, said, who)
             if said is Verdict.APPROVE:
                 tx.release_request(row.ref, row.token)
             else:

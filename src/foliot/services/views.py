@@ -223,6 +223,10 @@ class ExecutionRequest:
     """and why, if not well."""
     result: Any
     error: str | None
+    verdict: Verdict | None
+    """What a person has said about it, when it was held,"""
+    decided_by: str | None
+    """and who."""
     created_at: datetime
     ended_at: datetime | None
 
@@ -334,6 +338,8 @@ def request_view(row: RequestRow) -> ExecutionRequest:
         reason=None if outcome is None else outcome.reason,
         result=None if outcome is None else _parsed(outcome.result),
         error=None if outcome is None else outcome.error,
+        verdict=None if row.verdict is None else Verdict(row.verdict),
+        decided_by=row.decided_by,
         created_at=moment_of(row.created_at),
         ended_at=_moment(row.ended_at),
     )

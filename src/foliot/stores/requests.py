@@ -48,8 +48,15 @@ class Requests(Part):
 
     def hold_request(self, ref: int) -> None:
         """It waits for a person; whoever still works on it is fenced."""
-        text = f"UPDATE execution_requests SET stage = '{RequestStage.HELD}', token = token + 1 WHERE ref = ?"
-        self._do(text, ref)
+        self._do(
+            f"UPDATE execution_requests SET stage = '{RequestStage.HELD}', token = token + 1, verdict = NULL,"
+            " decided_by = NULL WHERE ref = ?",
+            ref,
+        )
+
+    def note_decision(self, ref: int, verdict: str, by: str) -> None:
+        """Write down what a person has said about it."""
+        self._do("UPDATE execution_requests SET verdict = ?, decided_by = ? WHERE ref = ?", verdict, by, ref)
 
     def release_request(self, ref: int, token: int) -> None:
         """Whoever asks next may begin it."""

@@ -307,10 +307,13 @@ execution_requests = Table(
     Column("owner", Text, nullable=False),
     Column("token", Number, nullable=False),
     Column("lease_until", Number, nullable=False),
+    Column("verdict", Text),
+    Column("decided_by", Text),
     Column("outcome", Text),
     Column("created_at", Number, nullable=False),
     Column("ended_at", Number),
     one_of("stage", RequestStage),
+    CheckConstraint("verdict IS NULL OR " + str(one_of("verdict", Verdict).sqltext), name="verdict"),
     sqlite_strict=True,
 )
 _OVER = text("ended_at IS NOT NULL")

@@ -169,12 +169,18 @@ def upgrade() -> None:
         sa.Column("owner", sa.Text(), nullable=False),
         sa.Column("token", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("lease_until", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("verdict", sa.Text(), nullable=True),
+        sa.Column("decided_by", sa.Text(), nullable=True),
         sa.Column("outcome", sa.Text(), nullable=True),
         sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.CheckConstraint(
             "stage = 'done' OR stage = 'held' OR stage = 'in_progress' OR stage = 'released'",
             name=op.f("execution_requests_stage_check"),
+        ),
+        sa.CheckConstraint(
+            "verdict IS NULL OR verdict = 'approve' OR verdict = 'reject' OR verdict = 'revise'",
+            name=op.f("execution_requests_verdict_check"),
         ),
         sa.PrimaryKeyConstraint("ref", name=op.f("execution_requests_pkey")),
         sa.UniqueConstraint("key", name=op.f("execution_requests_key_key")),
