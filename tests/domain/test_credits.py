@@ -22,7 +22,9 @@ from foliot.domain.credits import (
     model_of,
     read_catalogue,
     read_cost,
+    read_usages,
     usage_of,
+    usages_text,
 )
 
 CATALOGUE = {"small": Model("small", is_free=True), "large": Model("large", False, Decimal("0.000003"))}
@@ -115,3 +117,10 @@ def test_a_catalogue_is_read_from_what_a_file_says() -> None:
 def test_what_is_no_catalogue_is_refused(wrong: object) -> None:
     with pytest.raises(Invalid):
         read_catalogue(wrong)
+
+
+def test_usages_are_read_as_they_were_written() -> None:
+    usages = (usage_of("call", model="large", tokens=7), usage_of("other", source="proxy", cost="0.0042"))
+    assert read_usages(usages_text(usages)) == usages
+    assert usages_text(()) is None
+    assert read_usages(None) == ()

@@ -57,7 +57,7 @@ def test_permission_for_one_target_is_permission_for_no_other(one: str, other: s
 
 
 def test_permission_for_everything_is_given_only_with_consent() -> None:
-    with pytest.raises(Invalid, match="consent to it explicitly"):
+    with pytest.raises(Invalid, match="consent with everything=True"):
         scopes_of([EVERYTHING])
     assert scopes_of([EVERYTHING], consents_to_everything=True) == {EVERYTHING}
 

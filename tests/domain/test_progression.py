@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from foliot.domain.events import ErrorCode
 from foliot.domain.node_states import NodeState, NodeStatus, Place
-from foliot.domain.progression import Progression, Ready, Verdict
+from foliot.domain.progression import Ending, Progression, Ready
 from foliot.domain.workflows import Workflow, read_workflow
 from tests.dags import Json, a_dag, act, manual, node, scheduled
 
@@ -29,7 +29,7 @@ def echo(ready: Ready) -> Any:
 
 
 class Played(NamedTuple):
-    verdict: Verdict
+    verdict: Ending
     states: dict[Place, NodeState]
     ran: list[str]
     most_at_once: int

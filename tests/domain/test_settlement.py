@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from foliot.domain.policies import FAILURES, Policies, Retry
+from foliot.domain.questions import AtExpiry, Question
 from foliot.domain.runs import Kind, Order, Reason, Status
-from foliot.domain.settlement import Memory, Outcome, Settlement, is_given_up, settle
+from foliot.domain.settlement import Memory, Outcome, Settlement, is_given_up, outcome_text, read_outcome, settle
 from tests.builders import NOON, SECOND, an_ended_run
 
 FAILED = Outcome(Status.ERROR, Reason.INTERNAL, error="boom")
@@ -87,3 +88,15 @@ class TestLimit:
 
 def test_a_run_is_given_up_at_its_third_loss() -> None:
     assert [is_given_up(losses) for losses in (0, 1, 2, 3, 4)] == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome(Status.SUCCESS, result='{"a":1}'),
+        Outcome(Status.ERROR, Reason.TIMEOUT, error="too slow"),
+        Outcome(Status.WAITING, question=Question("approval", '{"draft":1}', ("ann",), 7, AtExpiry.FAIL, "place")),
+    ],
+)
+def test_an_outcome_is_read_as_it_was_written(outcome: Outcome) -> None:
+    assert read_outcome(outcome_text(outcome)) == outcome

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from foliot import Foliot, Unavailable
-from foliot.services.launching import Started, Verdict
+from foliot.services.launching import Acceptance, Started
 from foliot.testing import World, virtual
 from tests.dags import a_dag, act, manual
 from tests.sdk.worlds import START
@@ -41,7 +41,7 @@ def start(world: World, **options: Any) -> Started:
 
 def test_an_accepted_start_is_a_run_that_a_worker_takes_up(world: World) -> None:
     started = start(world)
-    assert started.verdict is Verdict.ACCEPTED
+    assert started.verdict is Acceptance.ACCEPTED
     assert started.run_id is not None
     world.advance(seconds=1)
     run = world.app.runs.get(started.run_id)
@@ -79,7 +79,7 @@ def test_what_can_never_start_says_so_and_leaves_nothing_behind(
     world: World, options: dict[str, Any], why: str
 ) -> None:
     started = start(world, **options)
-    assert started.verdict is Verdict.NEVER
+    assert started.verdict is Acceptance.NEVER
     assert why in (started.why or "")
     assert world.app.runs.list() == []
     assert world.app.requests.list() == []
@@ -90,7 +90,7 @@ def test_what_would_only_be_skipped_is_not_accepted_and_its_key_stays_free(world
     grant = world.app.schedules.get((started.run_id or "").split(":")[0]).grant
     world.app.grants.revoke(grant)
     refused = start(world, idempotency_key="k2")
-    assert (refused.verdict, "grant_revoked" in (refused.why or "")) == (Verdict.NEVER, True)
+    assert (refused.verdict, "grant_revoked" in (refused.why or "")) == (Acceptance.NEVER, True)
     assert [request.key for request in world.app.requests.list()] == ["k1"]
 
 
@@ -104,7 +104,7 @@ def test_the_moment_that_it_is_for_is_what_the_trigger_says(world: World) -> Non
 def test_a_key_that_was_used_for_another_start_is_never_accepted(world: World) -> None:
     start(world)
     started = start(world, scheduled_for="2026-11-16T12:00:00Z")
-    assert (started.verdict, "'k1' was used for something else" in (started.why or "")) == (Verdict.NEVER, True)
+    assert (started.verdict, "'k1' was used for something else" in (started.why or "")) == (Acceptance.NEVER, True)
 
 
 def test_while_the_database_is_away_it_is_to_be_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,8 +113,8 @@ def test_while_the_database_is_away_it_is_to_be_tried_again(world: World, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr(world.app.parts.database, "write", away)
-        assert start(world) == Started(Verdict.AGAIN, why="the database is away")
-    assert start(world).verdict is Verdict.ACCEPTED
+        assert start(world) == Started(Acceptance.AGAIN, why="the database is away")
+    assert start(world).verdict is Acceptance.ACCEPTED
 
 
 def test_of_many_starts_at_once_under_one_key_one_is_a_run(database_url: str) -> None:
@@ -123,8 +123,8 @@ def test_of_many_starts_at_once_under_one_key_one_is_a_run(database_url: str) ->
     with ThreadPoolExecutor(8) as pool:
         started = list(pool.map(lambda _: app.launcher.start("invoices", 1, "ann", WHEN, "k1"), range(24)))
     verdicts = {each.verdict for each in started}
-    assert Verdict.ACCEPTED in verdicts
-    assert verdicts <= {Verdict.ACCEPTED, Verdict.AGAIN}
+    assert Acceptance.ACCEPTED in verdicts
+    assert verdicts <= {Acceptance.ACCEPTED, Acceptance.AGAIN}
     assert len({each.run_id for each in started if each.run_id}) == 1
     assert len(app.runs.list()) == 1
     app.close()
@@ -142,4 +142,4 @@ def test_a_start_is_all_or_nothing(world: World, monkeypatch: pytest.MonkeyPatch
         with pytest.raises(Died):
             start(world)
     assert (world.app.runs.list(), world.app.requests.list(), world.app.schedules.list()) == ([], [], [])
-    assert start(world).verdict is Verdict.ACCEPTED
+    assert start(world).verdict is Acceptance.ACCEPTED

@@ -32,7 +32,7 @@ def _run(arguments: argparse.Namespace) -> str:
 
 
 def _announce(app: "Foliot") -> None:
-    coming = sorted(s.next_at for s in app.schedules.list(limit=1000) if s.next_at is not None)[:3]
+    coming = sorted(s.next_at for s in app.schedules.list(app=app.name, limit=1000) if s.next_at is not None)[:3]
     first = ", ".join(f"{moment:%Y-%m-%d %H:%M:%SZ}" for moment in coming) or "none to come"
     print(f"foliot: {app.name} works on {app.shown_url}; next: {first}. Stop it with Ctrl-C.", flush=True)
 

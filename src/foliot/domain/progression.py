@@ -48,7 +48,7 @@ class Step(NamedTuple):
     ready: list[Ready]
 
 
-class Verdict(NamedTuple):
+class Ending(NamedTuple):
     """What a run came to."""
 
     failed: Place | None
@@ -110,14 +110,14 @@ class Progression:
     def is_over(self) -> bool:
         return self._scope_is_over(None, ())
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Ending:
         failed = self._failure_in(None, ())
         outputs = self._sight.set_in(self._topology.scopes[None], ())
         for node in self._topology.scopes[None]:
             state = self.states.get(Place(node))
             if isinstance(self.workflow.nodes[node].data, End) and state is not None and state.output:
                 outputs |= state.output
-        return Verdict(failed, outputs, self._statuses())
+        return Ending(failed, outputs, self._statuses())
 
     def _statuses(self) -> dict[str, NodeStatus]:
         """Of a node in a loop, the gravest that it had."""

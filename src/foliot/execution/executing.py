@@ -3,9 +3,10 @@
 import asyncio
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from foliot.domain.errors import Invalid, NotFound, Unavailable
+from foliot.domain.errors import Invalid, NotFound, Refusal, Unavailable
 from foliot.domain.events import DONE, SUCCEEDED, ErrorCode, Event, Failed, Final
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
@@ -13,6 +14,7 @@ from foliot.execution.context import Cancelled, Context
 from foliot.ports import Control
 
 _LONGEST_WORDS = 8000
+_PACKAGE = Path(__file__).parents[1]
 
 
 class Request(NamedTuple):
@@ -80,8 +82,14 @@ def success_of(result: Any) -> Final:
 def failure_of(error: BaseException, inside: int = 0) -> Final:
     """What a target's code raised; the innermost calls of our own, so many, are left out of the trace."""
     said = f"{type(error).__name__}: {error}"
-    trace = "".join(traceback.format_tb(error.__traceback__)[inside:])
+    trace = "" if _is_ours(error) else "".join(traceback.format_tb(error.__traceback__)[inside:])
     return Final(code_of(error), words=_writable(f"{said}\n{trace}".strip())[:_LONGEST_WORDS])
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether it is a refusal that this package has raised itself: its words say it all."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return isinstance(error, Refusal) and bool(frames) and Path(frames[-1].filename).is_relative_to(_PACKAGE)
 
 
 def _writable(text: str) -> str:

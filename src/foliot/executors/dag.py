@@ -12,7 +12,7 @@ from foliot.domain.events import DONE, ErrorCode, Event, Failed, Final, StatusNo
 from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.node_states import NodeState, NodeStatus, Place
 from foliot.domain.nodes import Action
-from foliot.domain.progression import Progression, Ready, Verdict
+from foliot.domain.progression import Ending, Progression, Ready
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
 from foliot.domain.workflows import Workflow
@@ -112,7 +112,7 @@ class _Run:
                 ended = await self._next_ended()
 
     def final(self) -> Final:
-        verdict: Verdict = self._progression.verdict()
+        verdict: Ending = self._progression.verdict()
         if verdict.failed is None:
             statuses = {node: str(status) for node, status in verdict.nodes.items()}
             return success_of({"outputs": verdict.outputs, "nodes": statuses})

@@ -26,7 +26,7 @@ _STARTED_BY_HAND = "launched"
 """In place of a trigger node, in the id of the schedule that such runs belong to."""
 
 
-class Verdict(StrEnum):
+class Acceptance(StrEnum):
     """What became of a wish to start."""
 
     ACCEPTED = "accepted"
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 
 class Started(NamedTuple):
-    verdict: Verdict
+    verdict: Acceptance
     run_id: str | None = None
     why: str | None = None
 
@@ -54,11 +54,13 @@ class RunLauncher:
     ) -> Started:
         """Start that version for the user, once for each key; told again, it is the same run."""
         try:
-            return Started(Verdict.ACCEPTED, self._start(workflow_id, version, user_id, scheduled_for, idempotency_key))
+            return Started(
+                Acceptance.ACCEPTED, self._start(workflow_id, version, user_id, scheduled_for, idempotency_key)
+            )
         except (Unavailable, InProgress) as refusal:
-            return Started(Verdict.AGAIN, why=str(refusal))
+            return Started(Acceptance.AGAIN, why=str(refusal))
         except Refusal as refusal:
-            return Started(Verdict.NEVER, why=str(refusal))
+            return Started(Acceptance.NEVER, why=str(refusal))
 
     def _start(self, workflow_id: str, version: int, user_id: str, scheduled_for: Moment, key: str) -> str:
         user, moment = user_of(user_id), rfc3339(instant_of(scheduled_for, "scheduled_for"))
