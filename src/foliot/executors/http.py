@@ -10,8 +10,9 @@ from foliot.domain.addresses import Network
 from foliot.domain.errors import Invalid, NotFound, Refusal
 from foliot.domain.events import DONE, Event, Failed, Final, UsageReport
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.questions import AtExpiry, question_of
+from foliot.domain.questions import CALLBACK, AtExpiry, Question
 from foliot.domain.runs import OnUnknown
+from foliot.domain.schedule import json_text
 from foliot.domain.signing import callback_token, token_digest
 from foliot.execution.context import Context
 from foliot.execution.executing import Execution, Request
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 _AT_ONCE = 256
 _ACCEPTED = 202
 _HIDDEN = b"***"
-CALLBACK = "callback"
-"""The kind of question that waits for an endpoint's report."""
 
 
 class Caller(Protocol):
@@ -163,8 +162,9 @@ class HttpExecutor:
 def _to_be_reported(endpoint: Endpoint, token: str, answer: "Answer") -> Final:
     """The run waits until whoever has the token says how it ended."""
     assert endpoint.callback_within is not None
-    question = question_of(CALLBACK, {"endpoint": endpoint.target, "answer": quote(answer)}, at_expiry=AtExpiry.FAIL)
-    return Final(question=question._replace(expires_in=endpoint.callback_within, reference=token_digest(token)))
+    data = json_text("data", {"endpoint": endpoint.target, "answer": quote(answer)})
+    question = Question(CALLBACK, data, (), endpoint.callback_within, AtExpiry.FAIL, token_digest(token))
+    return Final(question=question)
 
 
 def _without(answer: "Answer", *hidden: str | None) -> "Answer":
