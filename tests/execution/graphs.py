@@ -12,17 +12,14 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from foliot.domain.credits import Usage
 from foliot.domain.events import Event, Final, UsageReport
-from foliot.domain.grants import Grant
 from foliot.domain.questions import Answer, Verdict
-from foliot.domain.runs import Kind
 from foliot.execution.context import Context
 from foliot.execution.executing import Request
 from foliot.executors.langgraph import LangGraphExecutor
-from foliot.ports import Control, Launch
-from tests.builders import NOON
+from foliot.ports import Control
+from tests.builders import NOON, a_launch
 
 HELLO = '{"messages": [{"role": "user", "content": "hello"}]}'
-GRANT = Grant(1, "ann", 1, frozenset({"graph:execute:*"}))
 
 
 class Scripted(BaseChatModel):
@@ -106,18 +103,6 @@ class Delivered(NamedTuple):
         return [event.usage for event in self.events if isinstance(event, UsageReport)]
 
 
-class Told(Context):
-    """A run that has been answered, or not."""
-
-    def __init__(self, launch: Launch, control: Control, answer: Answer | None) -> None:
-        super().__init__(launch, control)
-        self._answer = answer
-
-    @property
-    def answer(self) -> Answer | None:
-        return self._answer
-
-
 def a_request(
     target: str,
     input: str | None = None,
@@ -127,31 +112,10 @@ def a_request(
     answer: Answer | None = None,
     control: Control | None = None,
 ) -> Request:
-    launch = Launch(
-        ref=1,
-        token=1,
-        schedule_ref=1,
-        schedule_id="digest",
-        target=target,
-        kind=Kind.SLOT,
-        nominal_at=nominal_at,
-        due_at=nominal_at,
-        attempt=attempt,
-        backfill=0,
-        occupies=True,
-        labels={},
-        input=input,
-        own_input=None,
-        overlap=None,
-        timeout=None,
-        grant=GRANT,
-        grants_seen=0,
-        limits=None,
-        result_of=None,
-        failure_of=None,
-    )
+    given: dict[str, Any] = {"nominal_at": nominal_at, "due_at": nominal_at, "attempt": attempt, "answer": answer}
+    launch = a_launch(target, input=input, **given)
     control = control or Control()
-    return Request(target, input, Told(launch, control, answer), control)
+    return Request(target, input, Context(launch, control), control)
 
 
 async def deliver(executor: LangGraphExecutor, request: Request) -> Delivered:
