@@ -220,6 +220,7 @@ def test_a_database_that_is_away_makes_the_run_unavailable(tmp_path: Path) -> No
 
 
 def test_a_connection_that_was_cut_off_is_not_lent_again(one_database: str) -> None:
+    # Slots that no other test of this database has: a thread that is at its end would not run its nodes.
     url = one_database
 
     async def main() -> list[ErrorCode | None]:
@@ -232,7 +233,9 @@ def test_a_connection_that_was_cut_off_is_not_lent_again(one_database: str) -> N
 
         executor.register("agent", a_graph(Steps, wait=wait))
         executor.register("other", a_graph(Steps, first=Effects().node("first")))
-        first = asyncio.get_running_loop().create_task(deliver(executor, a_request("langgraph:agent", "{}")))
+        first = asyncio.get_running_loop().create_task(
+            deliver(executor, a_request("langgraph:agent", "{}", nominal_at=1000 * HOUR))
+        )
         await cut.wait()
         with psycopg.connect(url, autocommit=True) as cx:
             cx.execute(
@@ -240,7 +243,7 @@ def test_a_connection_that_was_cut_off_is_not_lent_again(one_database: str) -> N
             )
         go.set()
         codes = [(await first).final.error]
-        again = [deliver(executor, a_request("langgraph:other", "{}", nominal_at=n * HOUR)) for n in (1, 2)]
+        again = [deliver(executor, a_request("langgraph:other", "{}", nominal_at=n * HOUR)) for n in (1001, 1002)]
         return codes + [told.final.error for told in await asyncio.gather(*again)]
 
     codes = asyncio.run(main())
