@@ -41,7 +41,7 @@ def test_an_executor_is_asked_in_one_place() -> None:
 
 def test_only_execution_writes_receipts() -> None:
     for path, tree in outside("execution", "stores"):
-        assert "save_receipt" not in calls(tree), path
+        assert "save_receipts" not in calls(tree), path
 
 
 def test_only_the_module_of_grants_knows_how_a_scope_is_written() -> None:

@@ -44,7 +44,8 @@ READS = {
         "request_of_run",
         "list_requests",
     ),
-    *("hold_grant", "recent_costs", "account", "account_of", "postings", "receipt", "receipts_of"),
+    *("hold_grant", "recent_costs", "account", "account_of", "postings", "receipts", "receipts_of"),
+    *("hold_budgets", "hold_accounts"),
     *("workflow", "workflow_at", "workflow_versions", "list_workflows", "node_states", "cached_node"),
 }
 """Calls that leave everything as it is."""
@@ -98,7 +99,7 @@ COMMITS: dict[str, Callable[[Did], bool]] = {
     "expire": lambda did: _in_order(did, "unanswered", "close_question"),
     "request": lambda did: "insert_request" in did or "take_request" in did,
     "answer a request": lambda did: "finish_request" in did,
-    "charge": lambda did: "save_receipt" in did and "verb" not in did[0],
+    "charge": lambda did: "save_receipts" in did and "verb" not in did[0],
     "rescue": lambda did: _in_order(did, "expired", "lose"),
     "hand back": lambda did: _in_order(did, "renew", "lose") and _only_before(did, "lose", "expired"),
     "leave": lambda did: did[:1] == ["leased_runs"] and bool({"lose", "stop"} & set(did)),

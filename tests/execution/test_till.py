@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import TypeVar
 
 import pytest
 from hypothesis import settings
@@ -15,6 +16,11 @@ from tests.stores.stage import Stage
 
 PRICES = Pricing(markup=Decimal("1.5"))
 COSTS = st.none() | st.decimals(min_value="0", max_value="0.01", places=9)
+
+
+Unit = tuple[int, int, str]
+"""The run, its attempt and what it calls the call."""
+T = TypeVar("T")
 
 
 class Crash(Exception):
@@ -35,12 +41,12 @@ class Money(RuleBasedStateMachine):
     def open_the_till(self) -> None:
         self.stage.clear()
         self.account = self.stage.write(an_account)
-        self.charged: dict[tuple[int, int, str], int] = {}
-        self.refunded: set[tuple[int, int, str]] = set()
+        self.charged: dict[Unit, int] = {}
+        self.refunded: set[Unit] = set()
         self.paid: dict[str, int] = {}
 
-    def _write(self, act: Callable[[SqlTransaction], Charged | int | None], crashes: bool) -> Charged | int | None:
-        def whole(tx: SqlTransaction) -> Charged | int | None:
+    def _write(self, act: Callable[[SqlTransaction], T], crashes: bool) -> T | None:
+        def whole(tx: SqlTransaction) -> T:
             done = act(tx)
             if crashes:
                 raise Crash
@@ -52,33 +58,43 @@ class Money(RuleBasedStateMachine):
             return None
 
     @rule(target=units, run=st.integers(1, 3), attempt=st.integers(1, 2), unit=st.sampled_from("abc"))
-    def name_a_unit(self, run: int, attempt: int, unit: str) -> tuple[int, int, str]:
+    def name_a_unit(self, run: int, attempt: int, unit: str) -> Unit:
         return (run, attempt, unit)
 
     @rule(unit=units, cost=COSTS, crashes=st.booleans())
-    def charge(self, unit: tuple[int, int, str], cost: Decimal | None, crashes: bool) -> None:
-        run, attempt, name = unit
-        bill = Bill(run, f"digest:{run}", attempt, self.account, Usage(name, cost=cost))
-        done = self._write(lambda tx: charge(tx, bill, PRICES), crashes)
-        if crashes:
+    def charge(self, unit: Unit, cost: Decimal | None, crashes: bool) -> None:
+        self._charge([(unit, cost)], crashes)
+
+    @rule(bills=st.lists(st.tuples(units, COSTS), max_size=6), crashes=st.booleans())
+    def charge_together(self, bills: list[tuple[Unit, Decimal | None]], crashes: bool) -> None:
+        self._charge(bills, crashes)
+
+    def _charge(self, bills: list[tuple[Unit, Decimal | None]], crashes: bool) -> None:
+        given = [
+            Bill(run, f"digest:{run}", attempt, self.account, Usage(name, cost=cost))
+            for (run, attempt, name), cost in bills
+        ]
+        outcomes = self._write(lambda tx: charge(tx, given, PRICES), crashes)
+        if outcomes is None:
             return
-        if unit in self.charged:
-            assert done is Charged.BEFORE
-        elif cost is None:
-            assert done is Charged.DEFERRED
-        else:
-            assert done is Charged.NOW
-            self.charged[unit] = credits_of(cost, PRICES.markup)
+        for (unit, cost), outcome in zip(bills, outcomes, strict=True):
+            if unit in self.charged:
+                assert outcome is Charged.BEFORE
+            elif cost is None:
+                assert outcome is Charged.DEFERRED
+            else:
+                assert outcome is Charged.NOW
+                self.charged[unit] = credits_of(cost, PRICES.markup)
 
     @rule(unit=units, crashes=st.booleans())
-    def refund(self, unit: tuple[int, int, str], crashes: bool) -> None:
+    def refund(self, unit: Unit, crashes: bool) -> None:
         run, attempt, name = unit
 
         def act(tx: SqlTransaction) -> int | None:
-            receipt = tx.receipt("foliot", f"digest:{run}/{attempt}/{name}")
-            if receipt is None or receipt.credits is None:
+            receipts = tx.receipts("foliot", [f"digest:{run}/{attempt}/{name}"])
+            if not receipts or receipts[0].credits is None:
                 return None
-            return tx.post(self.account, Posting.REFUND, receipt.credits, f"foliot {receipt.reference}")
+            return tx.post(self.account, Posting.REFUND, {f"foliot {receipts[0].reference}": receipts[0].credits})
 
         self._write(act, crashes)
         if not crashes and unit in self.charged:
@@ -86,7 +102,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(reference=st.sampled_from("xyz"), amount=st.integers(1, 100_000), crashes=st.booleans())
     def pay(self, reference: str, amount: int, crashes: bool) -> None:
-        self._write(lambda tx: tx.post(self.account, Posting.TOP_UP, amount, reference), crashes)
+        self._write(lambda tx: tx.post(self.account, Posting.TOP_UP, {reference: amount}), crashes)
         if not crashes:
             self.paid.setdefault(reference, amount)
 

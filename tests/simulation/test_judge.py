@@ -1,6 +1,6 @@
 """The judge is tried: engines with a defect put in from outside must be found out, and by the law that they break."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -81,11 +81,11 @@ class Spendthrift(Spoiled):
 class Cashier(Spoiled):
     """What was charged for is taken from the balance, and not written down."""
 
-    def post(self, account_ref: int, kind: str, amount: int, reference: str) -> int | None:
+    def post(self, account_ref: int, kind: str, amounts: Mapping[str, int]) -> int | None:
         if kind != "charge":
-            return self.tx.post(account_ref, kind, amount, reference)
+            return self.tx.post(account_ref, kind, amounts)
         text = "UPDATE accounts SET balance = balance + ? WHERE ref = ? RETURNING balance"
-        return int(self.tx._all(text, amount, account_ref)[0][0])
+        return int(self.tx._all(text, sum(amounts.values()), account_ref)[0][0])
 
 
 class Rash(Spoiled):

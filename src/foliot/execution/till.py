@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -44,30 +44,64 @@ class Bill(NamedTuple):
     def reference(self) -> str:
         return charge_key(self.run, self.attempt, self.usage.unit)
 
+    @property
+    def name(self) -> tuple[str, str]:
+        """What a receipt is found by."""
+        return (self.usage.source, self.reference)
 
-def charge(tx: Transaction, bill: Bill, pricing: Pricing) -> Charged:
-    """Write the receipt and take the credits, unless that was done before. The balance may end below nothing."""
-    usage = bill.usage
-    known = tx.receipt(usage.source, bill.reference)
+
+def charge(tx: Transaction, bills: Sequence[Bill], pricing: Pricing) -> list[Charged]:
+    """Write receipts and take the credits, of each unit once, whoever else does it too. A balance may end below 0."""
+    tx.hold_budgets({bill.run_ref for bill in bills})
+    tx.hold_accounts({bill.account_ref for bill in bills})
+    known = _known(tx, bills)
+    receipts: dict[tuple[str, str], ReceiptRow] = {}
+    outcomes: list[Charged] = []
+    for bill in bills:
+        receipt, outcome = _judge(bill, known.get(bill.name), pricing.credits_for(bill.usage), tx.now)
+        outcomes.append(outcome)
+        if receipt is not None:
+            known[bill.name] = receipts[bill.name] = receipt
+    tx.save_receipts(list(receipts.values()))
+    _take(tx, [receipt for receipt in receipts.values() if receipt.credits])
+    return outcomes
+
+
+def _known(tx: Transaction, bills: Iterable[Bill]) -> dict[tuple[str, str], ReceiptRow]:
+    """The receipts that there are of these."""
+    by_source: dict[str, list[str]] = {}
+    for bill in bills:
+        by_source.setdefault(bill.usage.source, []).append(bill.reference)
+    rows = [row for source, references in by_source.items() for row in tx.receipts(source, references)]
+    return {(row.source, row.reference): row for row in rows}
+
+
+def _judge(bill: Bill, known: ReceiptRow | None, amount: int | None, now: int) -> tuple[ReceiptRow | None, Charged]:
+    """The receipt that is to be written for a bill, if any, and what that means."""
     if known is not None and known.credits is not None:
-        return Charged.BEFORE
-    amount = pricing.credits_for(usage)
-    if known is None or amount is not None:
-        cost = None if usage.cost is None else str(usage.cost)
-        payer = bill.account_ref if known is None else known.account_ref
-        created_at = tx.now if known is None else known.created_at
-        ref = 0 if known is None else known.ref
-        names = (usage.source, bill.reference, bill.run_ref, usage.unit, usage.model, usage.tokens)
-        tx.save_receipt(ReceiptRow(ref, payer, *names, cost, amount, created_at))
-    if amount is None:
-        return Charged.DEFERRED
-    payer = bill.account_ref if known is None else known.account_ref
-    after = tx.post(payer, Posting.CHARGE, -amount, f"{usage.source} {bill.reference}") if amount else None
-    if amount:
-        tx.add_spending(bill.run_ref, amount)
-    if after is not None and after < 0 and tx.account(payer).is_limited:
-        log.critical("account %d is at %d credits after %s", payer, after, bill.reference)
-    return Charged.NOW
+        return None, Charged.BEFORE
+    outcome = Charged.DEFERRED if amount is None else Charged.NOW
+    if known is not None and amount is None:
+        return None, outcome
+    usage = bill.usage
+    cost = None if usage.cost is None else str(usage.cost)
+    if known is not None:
+        return known._replace(model=usage.model, tokens=usage.tokens, cost=cost, credits=amount), outcome
+    names = (*bill.name, bill.run_ref, usage.unit, usage.model, usage.tokens)
+    return ReceiptRow(0, bill.account_ref, *names, cost, amount, now), outcome
+
+
+def _take(tx: Transaction, receipts: Sequence[ReceiptRow]) -> None:
+    """Take from each account what its receipts say."""
+    by_payer: dict[int, dict[str, int]] = {}
+    for receipt in receipts:
+        assert receipt.credits is not None, "what is not known yet is not taken"
+        by_payer.setdefault(receipt.account_ref, {})[f"{receipt.source} {receipt.reference}"] = -receipt.credits
+    for payer, amounts in sorted(by_payer.items()):
+        after = tx.post(payer, Posting.CHARGE, amounts)
+        if after is not None and after < 0 and tx.account(payer).is_limited:
+            log.critical("account %d is at %d credits after %s", payer, after, list(amounts)[-1])
+    tx.settle_again({receipt.run_ref for receipt in receipts})
 
 
 def report(tx: Transaction, run_id: str, usage: Usage, pricing: Pricing) -> Charged:
@@ -75,13 +109,15 @@ def report(tx: Transaction, run_id: str, usage: Usage, pricing: Pricing) -> Char
     asked = tx.request_of_run(run_id)
     if asked is not None and asked.run_ref is None:
         payer = _payer(tx, -asked.ref, asked.grant_ref, run_id)
-        return charge(tx, Bill(-asked.ref, payer_key(asked.key), asked.attempt, payer, usage), pricing)
+        bill = Bill(-asked.ref, payer_key(asked.key), asked.attempt, payer, usage)
+        return charge(tx, [bill], pricing)[0]
     key, attempt = read_run_id(run_id)
     row = tx.schedule(key.schedule_id)
     run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
     if row is None or run is None:
         raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
-    return charge(tx, Bill(run.ref, str(key), attempt, _payer(tx, run.ref, row.grant_ref, run_id), usage), pricing)
+    bill = Bill(run.ref, str(key), attempt, _payer(tx, run.ref, row.grant_ref, run_id), usage)
+    return charge(tx, [bill], pricing)[0]
 
 
 def _payer(tx: Transaction, run_ref: int, grant_ref: int, run_id: str) -> int:
@@ -150,11 +186,7 @@ class Till:
             paid.set_result(None)
 
     async def _charge(self, bills: Sequence[Bill]) -> None:
-        def act(tx: Transaction) -> None:
-            for bill in bills:
-                charge(tx, bill, self._pricing)
-
-        await self._records.write_surely(act, f"{len(bills)} charges")
+        await self._records.write_surely(lambda tx: charge(tx, bills, self._pricing), f"{len(bills)} charges")
 
     def report(self, run_id: str, usage: Usage) -> Charged:
         return self._records.database.write(lambda tx: report(tx, run_id, usage, self._pricing))

@@ -38,7 +38,7 @@ class AccountVerbs:
 
         def act(tx: Transaction, _: Entries) -> Account:
             account_ref = account_of(tx, owner)[1]
-            tx.post(account_ref, Kind.TOP_UP, credits, why)
+            tx.post(account_ref, Kind.TOP_UP, {why: credits})
             return account_view(tx.account(account_ref))
 
         return self._desk.write(act)
@@ -47,10 +47,10 @@ class AccountVerbs:
         """Give back what was charged for one call, once."""
 
         def act(tx: Transaction, _: Entries) -> Account:
-            receipt = tx.receipt(source, reference)
+            receipt = next(iter(tx.receipts(source, [reference])), None)
             if receipt is None or receipt.credits is None:
                 raise NotFound(f"there is no charge {reference!r} of {source!r}: `runs.receipts` shows those of a run")
-            tx.post(receipt.account_ref, Kind.REFUND, receipt.credits, f"{source} {reference}")
+            tx.post(receipt.account_ref, Kind.REFUND, {f"{source} {reference}": receipt.credits})
             return account_view(tx.account(receipt.account_ref))
 
         return self._desk.write(act)

@@ -1,11 +1,21 @@
 """Money: balances, the ledger of each account, and receipts for what runs have used."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+
 from foliot.rows import AccountRow, PostingRow, ReceiptRow
+from foliot.stores.dialect import InsertMany, UpdateMany
 from foliot.stores.part import Part
 
 _ACCOUNT = "SELECT a.ref, u.id, a.balance, a.is_limited FROM accounts a JOIN users u ON u.ref = a.user_ref"
 _POSTING = ", ".join(PostingRow._fields)
 _RECEIPT = ", ".join(ReceiptRow._fields)
+_POST = InsertMany("postings", "account_ref kind:text amount balance_after reference:text created_at")
+_WRITE = InsertMany(
+    "receipts",
+    "account_ref source:text reference:text run_ref unit:text model:text tokens cost:text credits created_at",
+)
+_COMPLETE = UpdateMany("receipts", "model:text tokens cost:text credits", "ref")
 
 
 class Money(Part):
@@ -20,18 +30,29 @@ class Money(Part):
     def limit_account(self, account_ref: int, *, is_limited: bool) -> None:
         self._do("UPDATE accounts SET is_limited = ? WHERE ref = ?", 1 if is_limited else 0, account_ref)
 
-    def post(self, account_ref: int, kind: str, amount: int, reference: str) -> int | None:
-        """Add the amount to the balance, once for each reference; the balance after, None if it was done before."""
-        known = "SELECT 1 FROM postings WHERE account_ref = ? AND kind = ? AND reference = ?"
-        if self._all(known, account_ref, kind, reference):
+    def hold_accounts(self, refs: Iterable[int]) -> None:
+        """Whoever else charges these waits until this transaction is over: then it sees what was charged already."""
+        text = f"SELECT ref FROM accounts WHERE {self.dialect.any_of('ref')} ORDER BY ref{self.dialect.lock}"
+        self._all(text, self.dialect.list_of(refs))
+
+    def post(self, account_ref: int, kind: str, amounts: Mapping[str, int]) -> int | None:
+        """Add amounts to the balance, each once for its reference; the balance after, None if all were there before."""
+        any_of_them = self.dialect.any_text_of("reference")
+        text = f"SELECT reference FROM postings WHERE account_ref = ? AND kind = ? AND {any_of_them}"
+        known = {row[0] for row in self._all(text, account_ref, kind, self.dialect.list_of_texts(amounts))}
+        new = {reference: amount for reference, amount in amounts.items() if reference not in known}
+        if not new:
             return None
+        total = sum(new.values())
         text = "UPDATE accounts SET balance = balance + ? WHERE ref = ? RETURNING balance"
-        after = int(self._all(text, amount, account_ref)[0][0])
-        self._do(
-            "INSERT INTO postings (account_ref, kind, amount, balance_after, reference, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            *(account_ref, kind, amount, after, reference, self.now),
-        )
+        after = int(self._all(text, total, account_ref)[0][0])
+        running = accumulate(new.values(), initial=after - total)
+        next(running)
+        rows = [
+            (account_ref, kind, amount, balance, reference, self.now)
+            for (reference, amount), balance in zip(new.items(), running, strict=True)
+        ]
+        self.dialect.insert(self.cursor, _POST, rows)
         return after
 
     def postings(self, account_ref: int, limit: int) -> list[PostingRow]:
@@ -39,21 +60,18 @@ class Money(Part):
         text = f"SELECT {_POSTING} FROM postings WHERE account_ref = ? ORDER BY ref DESC LIMIT ?"
         return [PostingRow(*row) for row in self._all(text, account_ref, limit)]
 
-    def receipt(self, source: str, reference: str) -> ReceiptRow | None:
-        rows = self._all(f"SELECT {_RECEIPT} FROM receipts WHERE source = ? AND reference = ?", source, reference)
-        return ReceiptRow(*rows[0]) if rows else None
+    def receipts(self, source: str, references: Iterable[str]) -> list[ReceiptRow]:
+        """Those that there are. Nobody else completes them or gives them back until this transaction is over."""
+        among = self.dialect.any_text_of("reference")
+        text = f"SELECT {_RECEIPT} FROM receipts WHERE source = ? AND {among} ORDER BY ref{self.dialect.lock}"
+        return [ReceiptRow(*row) for row in self._all(text, source, self.dialect.list_of_texts(references))]
 
     def receipts_of(self, run_ref: int) -> list[ReceiptRow]:
         rows = self._all(f"SELECT {_RECEIPT} FROM receipts WHERE run_ref = ? ORDER BY ref", run_ref)
         return [ReceiptRow(*row) for row in rows]
 
-    def save_receipt(self, receipt: ReceiptRow) -> None:
-        """Write it down; one that was there, its cost not known, is completed."""
-        values = receipt._asdict()
-        ref = values.pop("ref")
-        if ref:
-            text = "UPDATE receipts SET model = ?, tokens = ?, cost = ?, credits = ? WHERE ref = ?"
-            self._do(text, receipt.model, receipt.tokens, receipt.cost, receipt.credits, ref)
-        else:
-            signs = ", ".join("?" * len(values))
-            self._do(f"INSERT INTO receipts ({', '.join(values)}) VALUES ({signs})", *values.values())
+    def save_receipts(self, receipts: Sequence[ReceiptRow]) -> None:
+        """Write them down; those that were there, their cost not known, are completed."""
+        self.dialect.insert(self.cursor, _WRITE, [receipt[1:] for receipt in receipts if not receipt.ref])
+        completed = [(row.model, row.tokens, row.cost, row.credits, row.ref) for row in receipts if row.ref]
+        self.dialect.update(self.cursor, _COMPLETE, completed)

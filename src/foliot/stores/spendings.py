@@ -1,6 +1,6 @@
 """What runs have taken of budgets, or may yet take."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from foliot.domain.budgets import Owner
 from foliot.domain.delivery import RequestStage
@@ -8,6 +8,7 @@ from foliot.stores.dialect import InsertMany, Row
 from foliot.stores.part import Part
 
 _RESERVE = InsertMany("spendings", "owner:text owner_ref run_ref at reserved")
+_CHARGED = "coalesce((SELECT sum(credits) FROM receipts WHERE receipts.run_ref = spendings.run_ref), 0)"
 _IS_OPEN = "status = 'running' OR status = 'pending' OR status = 'waiting'"
 
 
@@ -22,9 +23,7 @@ class Spendings(Part):
     def spent_since(self, owner: Owner, owner_ref: int, since: int) -> int:
         """What counts: spent since then, or reserved for what is not over. Runs that ended meanwhile are settled."""
         self._do(
-            "UPDATE spendings SET spent = coalesce("
-            "(SELECT sum(credits) FROM receipts WHERE receipts.run_ref = spendings.run_ref), 0)"
-            " WHERE owner = ? AND owner_ref = ? AND spent IS NULL"
+            f"UPDATE spendings SET spent = {_CHARGED} WHERE owner = ? AND owner_ref = ? AND spent IS NULL"
             f" AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.ref = spendings.run_ref AND ({_IS_OPEN}))"
             # What was asked for from outside has no run, and the number of its request, negative, instead.
             " AND NOT EXISTS (SELECT 1 FROM execution_requests e WHERE e.ref = -spendings.run_ref"
@@ -36,9 +35,26 @@ class Spendings(Part):
         reserved = self._all(counted.format("reserved", "spent IS NULL"), str(owner), owner_ref)
         return int(spent[0][0]) + int(reserved[0][0])
 
-    def add_spending(self, run_ref: int, amount: int) -> None:
-        """A cost of a run that was settled already: it came late."""
-        self._do("UPDATE spendings SET spent = spent + ? WHERE run_ref = ? AND spent IS NOT NULL", amount, run_ref)
+    def hold_budgets(self, run_refs: Iterable[int]) -> None:
+        """Whoever else admits runs by the budgets that these runs have taken of waits until this transaction is over.
+
+        Else a cost that comes when its run is over could be written beside the settling that does not see it.
+        """
+        these, among = self.dialect.list_of(run_refs), self.dialect.any_of("run_ref")
+        text = (
+            "SELECT ref FROM grants WHERE ref IN (SELECT schedules.grant_ref FROM spendings JOIN schedules"
+            f" ON schedules.ref = spendings.owner_ref WHERE owner = '{Owner.SCHEDULE}' AND {among}"
+            f" UNION ALL SELECT owner_ref FROM spendings WHERE owner = '{Owner.GRANT}' AND {among})"
+            f" ORDER BY ref{self.dialect.lock}"
+        )
+        self._all(text, these, these)
+
+    def settle_again(self, run_refs: Iterable[int]) -> None:
+        """These were charged, perhaps after they were settled: then what they have spent is more."""
+        self._do(
+            f"UPDATE spendings SET spent = {_CHARGED} WHERE spent IS NOT NULL AND {self.dialect.any_of('run_ref')}",
+            self.dialect.list_of(run_refs),
+        )
 
     def recent_costs(self, schedule_ref: int, limit: int) -> list[int]:
         """What the schedule's last successes were charged with, in credits."""
