@@ -343,7 +343,8 @@ class Foliot:
         """Make the database's schedules what this program declares, and pause those that it no longer does."""
         for name, options in self._declared.items():
             if not self.parts.gate.runs(options["target"]):
-                log.warning("nobody here runs %s, which %r is declared for: register it", options["target"], name)
+                warning = "nobody here runs %s: runs of %r fail as not_found until a program registers it"
+                log.warning(warning, options["target"], name)
             found = self.schedules.upsert(name, app=self.name, **options)
             if found.standing is Standing.PAUSED and found.paused_by == DECLARED_NO_MORE:
                 self.schedules.resume(name)

@@ -66,7 +66,7 @@ class News(NamedTuple):
     decide_at: int | None
     """When the first question that nobody has answered expires."""
     targets: int
-    """The number of targets."""
+    """The number of times that targets were added or registered."""
 
 
 class Expired(NamedTuple):

@@ -50,7 +50,7 @@ class Parts:
         self.gate = LocalGate(executors, Permission(self.records, self.clock), self.till)
         self.requests = Requests(self.records, self.gate, self.pricing, _title("gate"))
         self.engines: list[Engine] = []
-        desk = Desk(self.database, self._wake, self.pricing)
+        desk = Desk(self.database, self._wake, self.pricing, self.gate.targets)
         self.schedules = ScheduleVerbs(desk)
         self.accounts = AccountVerbs(desk)
         self.runs = RunVerbs(desk)

@@ -11,7 +11,7 @@ from foliot.stores.transaction import SqlTransaction
 from foliot.testing import World
 from tests.databases import PostgresqlServer
 from tests.engine.invariants import Books, check_books
-from tests.engine.timelines import Failing, Job, a_world, at, clock, timeline
+from tests.engine.timelines import Failing, Job, a_world, at, clock, register_elsewhere, timeline
 
 
 @pytest.fixture
@@ -239,6 +239,7 @@ def test_a_worker_leaves_what_it_has_no_graph_for_to_one_that_has(postgresql_url
     job = Job(20)
     with a_world(job, database=postgresql_url, every="5m", overlap="buffer_one", settled=False) as world:
         world.advance_to(at("12:11"))
+        register_elsewhere(world, "python:elsewhere")
         world.app.schedules.patch("job", target="elsewhere")
         world.app.runs.terminate("job:2026-11-15T12:05:00Z~1")
         world.advance(minutes=1)
@@ -248,6 +249,7 @@ def test_a_worker_leaves_what_it_has_no_graph_for_to_one_that_has(postgresql_url
 def test_the_end_of_a_run_does_not_start_here_what_belongs_to_another_target() -> None:
     with a_world(Job(7), every="5m", overlap="buffer_one", settled=False) as world:
         world.advance_to(at("12:11"))
+        register_elsewhere(world, "python:elsewhere")
         world.app.schedules.patch("job", target="elsewhere")
         world.advance_to(at("12:13"))
         assert timeline(world) == ["12:05 success 12:05-12:12", "12:10 pending"]
@@ -259,6 +261,7 @@ def test_the_third_loss_of_a_run_does_not_start_here_what_belongs_to_another_tar
         for _ in range(2):
             world.kill()
             world.restart()
+        register_elsewhere(world, "python:elsewhere")
         world.app.schedules.patch("job", target="elsewhere")
         world.kill()
         world.restart()

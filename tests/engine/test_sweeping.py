@@ -9,7 +9,7 @@ from foliot.engine.settings import EngineSettings
 from foliot.testing import World
 from tests.databases import PostgresqlServer
 from tests.engine.invariants import Books
-from tests.engine.timelines import START, Job, a_world, at, clock, timeline
+from tests.engine.timelines import START, Job, a_world, at, clock, register_elsewhere, timeline
 
 
 def swept_to(world: World) -> str:
@@ -280,8 +280,9 @@ def test_nothing_is_looked_at_while_nothing_is_due() -> None:
         assert world.engine().counters.turns == turns
 
 
-def test_slots_of_a_target_that_no_worker_has_are_left_alone() -> None:
+def test_slots_of_a_target_that_another_program_has_registered_are_left_alone() -> None:
     with a_world(Job(), every="5m", covers=False, settled=False) as world:
+        register_elsewhere(world, "langgraph:poet")
         world.app.schedules.create("other", target="langgraph:poet", every="5m")
         world.advance(minutes=20)
         assert world.runs("other") == []

@@ -90,6 +90,11 @@ def a_world(
             check_nothing_is_stuck(world)
 
 
+def register_elsewhere(world: World, *targets: str) -> None:
+    """Another program, which is not at work, has registered these: they are left to it."""
+    world.app.parts.database.write(lambda tx: tx.register_targets(targets))
+
+
 def timeline(world: World, schedule: str = "job", **wanted: Any) -> list[str]:
     """Each run as a line: `12:05 success 12:05-12:27`, `12:10 skipped overlap`, `12:15 pending overlap`."""
     return [told(run) for run in world.runs(schedule, **wanted)]

@@ -214,7 +214,7 @@ def _to_come(known: Known, instant: int, never: Callable[[Reason | Absence, str]
             Verdict.FUTURE, Absence.FUTURE, None, f"{at} has come and is not due yet: jitter moves its start."
         )
     return Explanation(
-        Verdict.DUE, Absence.NOT_SWEPT, None, f"{at} is due and no worker that runs its target has looked yet."
+        Verdict.DUE, Absence.NOT_SWEPT, None, f"{at} is due and no worker that takes up its target has looked yet."
     )
 
 

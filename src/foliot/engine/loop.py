@@ -230,6 +230,8 @@ class Engine:
             progress=self._hands.progress() if compare else [],
             starts=starts,
             holds=self._repertoire.holds,
+            orphans=self._repertoire.orphans,
+            targets=self._repertoire.known,
         )
 
     def _holds_back(self, careful: bool) -> bool:
@@ -243,11 +245,11 @@ class Engine:
         return oldest is None or self.clock.steady() - oldest < _SETTLED_WITHIN
 
     async def _learn_targets(self) -> bool:
-        """The numbers of the targets that can be executed here; new ones may have been registered."""
+        """The numbers of the targets that are taken up here; new ones may have been registered."""
         if self._repertoire.is_current():
             return True
         try:
-            self._repertoire.learned(*await self._write(self._repertoire.learn))
+            self._repertoire.learned(await self._write(self._repertoire.learn))
         except Unavailable as error:
             await self._survive(error)
             return False

@@ -48,6 +48,13 @@ class Situation(NamedTuple):
     """Whether anything new may start."""
     holds: Container[int]
     """Targets that want a person to be asked when nobody knows whether they were executed."""
+    orphans: Container[int]
+    """Targets that no program had registered"""
+    targets: int
+    """when targets had been changed so often."""
+
+    def without_orphans(self) -> "Situation":
+        return self._replace(rooms={ref: room for ref, room in self.rooms.items() if ref not in self.orphans})
 
 
 class Turn(NamedTuple):
@@ -65,7 +72,7 @@ class Turn(NamedTuple):
     skew: Skew
     """How far the database's clock is ahead of this machine's."""
     targets: int
-    """How many targets the database knows."""
+    """How often targets were changed."""
 
 
 class Shift:
@@ -81,6 +88,9 @@ class Shift:
         """All that a turn writes. It may be run again from the start: it changes nothing but the database."""
         self.known.begin()
         news = tx.news(situation.worker)
+        if news.targets != situation.targets:
+            # One of them may have a program by now, which is going to run it.
+            situation = situation.without_orphans()
         self.permits.begin(news.grants)
         skew = Skew.measured(tx.now, situation.asked_at, self.clock.now())
         settings = self.settings

@@ -35,6 +35,8 @@ class LocalGate:
         self._executors = executors
         self._permission = permission
         self._till = till
+        self._found: set[str] = set()
+        """Targets that somebody here runs: looked for once, for that takes a while where there are many."""
 
     def targets(self) -> Sequence[str]:
         return [target for executor in self._executors.values() for target in executor.targets()]
@@ -92,13 +94,23 @@ class LocalGate:
             log.critical("%d calls of %s could not be charged", len(bills), run, exc_info=True)
 
     async def _route(self, launch: Launch, context: Context, control: Control) -> Outcome:
-        executor = self._executors.get(launch.target.partition(":")[0])
-        if executor is None:
-            return Outcome(Status.ERROR, Reason.NOT_FOUND, error=f"nobody here runs {launch.target}")
+        if launch.target not in self._found:
+            if not self.runs(launch.target):
+                return Outcome(Status.ERROR, Reason.NOT_FOUND, error=self._orphaned(launch.target))
+            self._found.add(launch.target)
+        executor = self._executors[launch.target.partition(":")[0]]
         try:
             return await _heard(executor.run(Request(launch.target, launch.input, context, control)), context)
         except Exception as error:  # An executor must not raise; what it has begun is not to be launched again.
             return _outcome(failure_of(error))
+
+    def _orphaned(self, target: str) -> str:
+        provider = target.partition(":")[0]
+        if provider in self._executors:
+            remedy = "register it in a program that works on this database"
+        else:
+            remedy = f"there is no provider {provider!r}, only {', '.join(sorted(self._executors))}; add it"
+        return f"nobody here runs {target}: {remedy}, or give the schedule another target"
 
 
 async def _heard(execution: Execution, context: Context) -> Outcome:

@@ -1,6 +1,6 @@
 """What every verb needs: the database, and a way to tell the engines that something was written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from foliot.books.configurations import Scheduled, scheduled
@@ -24,19 +24,30 @@ class Found(NamedTuple):
 
 
 class Desk:
-    """Where verbs are carried out, each in one transaction."""
+    """Where verbs are carried out, each in one transaction. The first that writes registers the program's targets."""
 
-    def __init__(self, database: Database, wake: Callable[[bool], None], pricing: Pricing) -> None:
+    def __init__(
+        self,
+        database: Database,
+        wake: Callable[[bool], None],
+        pricing: Pricing,
+        targets: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         self._database = database
         self._wake = wake
         self.pricing = pricing
+        self._targets = targets
+        self._registered = 0
 
     def write(self, act: Callable[[Transaction, Entries], T]) -> T:
         """Do it, write its entries, and wake whoever may have work now."""
         recalls = False
+        targets = self._targets()
 
         def whole(tx: Transaction) -> T:
             nonlocal recalls
+            if len(targets) != self._registered:
+                tx.register_targets(tx.unregistered(targets))
             entries = Entries(tx, Crew(), Permits(self.pricing))
             result = act(tx, entries)
             entries.write(tx)
@@ -45,6 +56,7 @@ class Desk:
             return result
 
         result = self._database.write(whole)
+        self._registered = len(targets)
         self._wake(recalls)
         return result
 

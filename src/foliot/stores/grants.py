@@ -42,20 +42,13 @@ class Grants(Part):
         """Nothing starts under these any more; those that were revoked before stay so since then."""
         text = f"UPDATE grants SET revoked_at = ? WHERE {self.dialect.any_of('ref')} AND revoked_at IS NULL"
         self._do(text, self.now, self.dialect.list_of(refs))
-        self._tell()
+        self._tell("grants")
 
     def change_grant(self, grant: Grant) -> None:
         """Make its scopes, end and budget what they are said to be."""
         text = "UPDATE grants SET scopes = ?, expires_at = ?, budget = ? WHERE ref = ?"
         self._do(text, stored_scopes(grant.scopes), grant.expires_at, stored_budget(grant.budget), grant.ref)
-        self._tell()
-
-    def _tell(self) -> None:
-        """Whoever looks at the number of changes knows, from this commit on, that there was one."""
-        self._do(
-            "INSERT INTO revisions (name, number) VALUES ('grants', 1)"
-            " ON CONFLICT (name) DO UPDATE SET number = revisions.number + 1"
-        )
+        self._tell("grants")
 
     def user_ref(self, user: str) -> int:
         """The user of that id, known from now on."""

@@ -31,23 +31,6 @@ _INSERT_CURSOR = InsertMany("cursors", "ref version target swept_to wake_at rema
 
 
 class Schedules(Part):
-    def target_refs(self, names: Iterable[str]) -> dict[str, int]:
-        """The numbers of these targets, given now to those that had none."""
-        wanted = sorted(set(names))
-        query = select(_targets.c.name, _targets.c.ref).where(_targets.c.name.in_(wanted))
-        found = {row.name: row.ref for row in self.cx.execute(query)}
-        if len(found) < len(wanted):
-            for name in wanted:
-                if name not in found:
-                    self._do("INSERT INTO targets (name) VALUES (?) ON CONFLICT DO NOTHING", name)
-            found = {row.name: row.ref for row in self.cx.execute(query)}
-        return found
-
-    def targets_of(self, provider: str) -> dict[str, int]:
-        """The numbers of all targets of a provider, given as `provider:`."""
-        rows = self._all("SELECT name, ref FROM targets WHERE substr(name, 1, ?) = ?", len(provider), provider)
-        return {str(name): int(ref) for name, ref in rows}
-
     def new_schedule_refs(self, count: int) -> Sequence[int]:
         """Keys for that many schedules to be inserted in this transaction."""
         return self.dialect.new_keys(self.cursor, "schedules", count)

@@ -55,6 +55,7 @@ targets = Table(
     metadata,
     Column("ref", Number, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
+    Column("registered_at", Number),
     sqlite_strict=True,
 )
 

@@ -9,12 +9,13 @@ from foliot.stores.requests import Requests
 from foliot.stores.runs import Runs
 from foliot.stores.schedules import Schedules
 from foliot.stores.spendings import Spendings
+from foliot.stores.targets import Targets
 from foliot.stores.workers import Workers
 from foliot.stores.workflows import Workflows
 
 
 class SqlTransaction(
-    Cursors, Runs, Schedules, Backfills, Workers, Grants, Money, Spendings, Questions, Requests, Workflows
+    Cursors, Runs, Schedules, Targets, Backfills, Workers, Grants, Money, Spendings, Questions, Requests, Workflows
 ):
     """What `ports.Transaction` asks for."""
 

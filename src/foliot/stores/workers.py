@@ -41,10 +41,10 @@ class Workers(Part):
         text = (
             "SELECT (SELECT lease_until FROM workers WHERE lease_until IS NOT NULL AND ref <> ?"
             " ORDER BY lease_until LIMIT 1), coalesce((SELECT number FROM revisions WHERE name = 'grants'), 0),"
-            " (SELECT min(expires_at) FROM questions WHERE closed_at IS NULL), (SELECT max(ref) FROM targets)"
+            " (SELECT min(expires_at) FROM questions WHERE closed_at IS NULL),"
+            " coalesce((SELECT number FROM revisions WHERE name = 'targets'), 0)"
         )
-        expires_at, grants, decide_at, targets = self._all(text, but)[0]
-        return News(expires_at, grants, decide_at, targets or 0)
+        return News(*self._all(text, but)[0])
 
     def remove_stopped(self, before: int) -> int:
         """Forget workers long gone; all but the newest, whose number SQLite would give to the next."""

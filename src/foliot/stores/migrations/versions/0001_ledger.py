@@ -16,6 +16,7 @@ def upgrade() -> None:
         "targets",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("registered_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.PrimaryKeyConstraint("ref", name=op.f("targets_pkey")),
         sa.UniqueConstraint("name", name=op.f("targets_name_key")),
         sqlite_strict=True,
