@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from foliot.domain.credits import Pricing, usage_of
+from foliot.domain.durations import Span
 from foliot.domain.errors import Conflict, Invalid
-from foliot.domain.policies import Span
 from foliot.domain.runs import on_unknown_of
 from foliot.domain.schedule import Standing, slug_of, target_of
 from foliot.domain.spec import Interval, Spec

@@ -115,7 +115,7 @@ def test_without_a_start_it_begins_now() -> None:
         (["--cron", "0 0 30 2 *"], "field 'day_of_month' takes 1-29"),
         (["--cron", "* * * * *", "--timezone", "Mars/Olympus"], "timezone takes an IANA name"),
         ([], "a spec takes cron, calendars, intervals or at, got none"),
-        (["--every", "1w"], "a duration is a sum"),
+        (["--every", "1w"], "--every takes a duration such as '90s' or '1h30m', got '1w'"),
         (["--every", "0s"], "takes 1 second or more"),
         (["--calendar", "{"], "--calendar takes a JSON object"),
         (["--calendar", "[]"], "--calendar takes a JSON object"),

@@ -1,9 +1,18 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from foliot import Invalid
-from foliot.domain.durations import parse_duration, say_duration, say_roughly, whole_seconds
+from foliot.domain.durations import (
+    DAY,
+    parse_duration,
+    positive_span_of,
+    say_duration,
+    say_roughly,
+    span_of,
+    whole_seconds,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,24 +28,40 @@ from foliot.domain.durations import parse_duration, say_duration, say_roughly, w
     ],
 )
 def test_a_duration_is_the_sum_of_its_parts(text: str, expected: timedelta) -> None:
-    assert parse_duration(text) == expected
+    assert parse_duration("every", text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "5", "m", "1w", "-5m", "+5m", "1h 30m", "1,5h", "1e3s", "٣m", "1h" * 5000])
 def test_anything_else_is_refused(text: str) -> None:
-    with pytest.raises(Invalid, match="a duration is a sum of numbers"):
-        parse_duration(text)
+    with pytest.raises(
+        Invalid, match=r"^every takes a duration such as '90s' or '1h30m', got .*: give each number its"
+    ):
+        parse_duration("every", text)
 
 
 def test_a_duration_longer_than_python_knows_is_refused() -> None:
-    with pytest.raises(Invalid, match="at most"):
-        parse_duration("999999999999d")
+    with pytest.raises(Invalid, match="every takes at most"):
+        parse_duration("every", "999999999999d")
+
+
+@pytest.mark.parametrize(
+    ("span", "seconds"),
+    [("90m", 5400), ("0", 0), ("0s", 0), (timedelta(hours=1), 3600), (2, 2), (0.25, 0.25), ("84180d", 84_180 * DAY)],
+)
+def test_a_span_is_text_a_timedelta_or_seconds(span: Any, seconds: float) -> None:
+    assert span_of("grace", span) == seconds * 10**6
+
+
+def test_an_option_that_0_means_nothing_to_refuses_it_with_what_to_do() -> None:
+    assert positive_span_of("timeout", "1ms") == 1000
+    with pytest.raises(Invalid, match="timeout takes more than 0, got '0s': leave it out to have its default"):
+        positive_span_of("timeout", "0s")
 
 
 def test_a_fraction_of_a_second_is_refused_where_whole_seconds_are_wanted() -> None:
-    assert whole_seconds(timedelta(minutes=1), "every") == 60
+    assert whole_seconds("every", timedelta(minutes=1)) == 60
     with pytest.raises(Invalid, match="every takes whole seconds"):
-        whole_seconds(timedelta(milliseconds=1500), "every")
+        whole_seconds("every", timedelta(milliseconds=1500))
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_any_calendar_is_read_or_refused(minute: str, day_of_month: str, day_of_
 @given(st.text(max_size=80))
 def test_any_duration_is_read_or_refused(text: str) -> None:
     with suppress(Invalid):
-        read_every(text)
+        read_every("every", text)
 
 
 @given(st.text(max_size=80))

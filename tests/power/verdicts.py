@@ -126,7 +126,7 @@ def slots_not_recorded_once(cx: sqlite3.Connection) -> list[str]:
             of_it = "FROM runs WHERE kind = 'slot' AND attempt = 1 AND schedule_ref = ?"
             records = Counter(nominal_at for (nominal_at,) in cx.execute(f"SELECT nominal_at {of_it}", (ref,)))
             gaps = cx.execute("SELECT first_at, last_at FROM gaps WHERE schedule_ref = ?", (ref,)).fetchall()
-            step = parse_duration(options["every"]) // timedelta(microseconds=1)
+            step = parse_duration("every", options["every"]) // timedelta(microseconds=1)
             for slot in range(created_at - created_at % step + step, swept_to + 1, step):
                 number = records[slot] + sum(first <= slot <= last for first, last in gaps)
                 if number != 1:

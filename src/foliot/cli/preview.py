@@ -59,7 +59,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def _run(arguments: argparse.Namespace) -> str:
     spec = Spec(
         cron=tuple(arguments.cron),
-        intervals=tuple(Interval(*read_every(text)) for text in arguments.every),
+        intervals=tuple(Interval(*read_every("--every", text)) for text in arguments.every),
         calendars=tuple(_calendar("--calendar", text) for text in arguments.calendar),
         exclude=tuple(_calendar("--exclude", text) for text in arguments.exclude),
         timezone=arguments.timezone,

@@ -79,10 +79,11 @@ def read_cron(text: str, dialect: Dialect = Dialect.CRON) -> CronText:
     return CronText(zone, _read_fields(body, start, text, dialect))
 
 
-def read_every(text: str) -> Every:
+def read_every(name: str, text: str) -> Every:
     """`90m`, or `90m/5m`: a period and, after the slash, how far into it."""
     period, slash, offset = text.partition("/")
-    return Every(parse_duration(period), parse_duration(offset) if slash else timedelta())
+    shift = parse_duration(f"the offset of {name}", offset) if slash else timedelta()
+    return Every(parse_duration(name, period), shift)
 
 
 def _read_every(expression: str, text: str) -> Every:
@@ -92,9 +93,9 @@ def _read_every(expression: str, text: str) -> Every:
             f"cron macro '@every' takes one duration, such as '@every 90m' or '@every 90m/5m', got {quoted(text)}"
         )
     try:
-        return read_every(words[1])
+        return read_every("cron macro '@every'", words[1])
     except Invalid as error:
-        raise Invalid(f"cron macro '@every': {error} in {quoted(text)}") from None
+        raise Invalid(f"{error} (in {quoted(text)})") from None
 
 
 def _expand_macro(expression: str, text: str) -> str:

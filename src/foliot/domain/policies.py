@@ -3,23 +3,16 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from foliot.domain.budgets import Budget, read_budget
-from foliot.domain.durations import parse_duration
+from foliot.domain.durations import Span, positive_span_of, span_of
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Reason
 from foliot.domain.slots import fraction_of
-
-Span = timedelta | str | int | float
-"""A length of time at the edge: a timedelta, text such as `90m`, or a number of seconds."""
-
-_MICROSECOND = timedelta(microseconds=1)
-_LONGEST_SPAN = timedelta(days=230 * 366)
 
 
 class Overlap(StrEnum):
@@ -184,11 +177,11 @@ def policies_of(
         "overlap": overlap_of(overlap),
         "buffer": count_of("buffer", buffer),
         "catchup": _option(CatchUp, "catchup", catchup, CATCH_UP_ALIASES),
-        "window": _positive("catchup_window", catchup_window),
+        "window": None if catchup_window is None else positive_span_of("catchup_window", catchup_window),
         "cap": count_of("catchup_cap", catchup_cap),
         "grace": None if grace is None else span_of("grace", grace),
-        "lookahead": _positive("lookahead", lookahead),
-        "timeout": _positive("timeout", timeout),
+        "lookahead": None if lookahead is None else positive_span_of("lookahead", lookahead),
+        "timeout": None if timeout is None else positive_span_of("timeout", timeout),
         "retry": None if retry is None else _retry(retry),
         "limit": count_of("limit", limit),
         "pause_on_failure": _switch("pause_on_failure", pause_on_failure),
@@ -203,31 +196,6 @@ def policies_of(
 def overlap_of(text: str | None) -> Overlap | None:
     """The policy of that name or alias; None for none."""
     return _option(Overlap, "overlap", text, OVERLAP_ALIASES)
-
-
-def span_of(name: str, span: Span) -> int:
-    """A length of time in microseconds; Invalid when it is none, or negative."""
-    if isinstance(span, str):
-        length = timedelta() if span in ("0", "0s") else parse_duration(span)
-    elif isinstance(span, bool) or not isinstance(span, timedelta | int | float):
-        raise Invalid(f"{name} takes a length of time such as '90m', a timedelta or seconds, got {span!r}")
-    else:
-        try:
-            length = span if isinstance(span, timedelta) else timedelta(seconds=span)
-        except (OverflowError, ValueError):
-            length = -_MICROSECOND
-    if not timedelta() <= length <= _LONGEST_SPAN:
-        raise Invalid(f"{name} takes a length of time from 0 to 230 years, got {span!r}")
-    return length // _MICROSECOND
-
-
-def _positive(name: str, span: Span | None) -> int | None:
-    if span is None:
-        return None
-    length = span_of(name, span)
-    if length == 0:
-        raise Invalid(f"{name} takes more than 0, got {span!r}: leave it out to have none")
-    return length
 
 
 def count_of(name: str, count: int | None) -> int | None:

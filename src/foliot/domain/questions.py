@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from foliot.domain.durations import Span, positive_span_of
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.policies import Span, span_of
 from foliot.domain.schedule import json_text, text_of, user_of
 
 DEFAULT_EXPIRY = 7 * 86_400 * MICROSECONDS
@@ -73,9 +73,7 @@ def question_of(
         raise Invalid(f"who takes a list of users, as in who=['ann'], got {who!r}")
     if at_expiry not in list(AtExpiry):
         raise Invalid(f"at_expiry takes {', '.join(map(repr, map(str, AtExpiry)))}, got {at_expiry!r}")
-    span = DEFAULT_EXPIRY if expires_in is None else span_of("expires_in", expires_in)
-    if span == 0:
-        raise Invalid(f"expires_in takes more than 0, got {expires_in!r}: nobody could answer in time")
+    span = DEFAULT_EXPIRY if expires_in is None else positive_span_of("expires_in", expires_in)
     if not kind or text_of("kind", kind) is None or kind in _OURS:
         raise Invalid(f"a question takes a kind, such as 'approval', other than {' and '.join(_OURS)}, got {kind!r}")
     written = json_text("data", data)

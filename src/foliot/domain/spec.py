@@ -274,8 +274,8 @@ def _period(interval: Interval, first: int | None) -> Period:
     for name in ("every", "offset"):
         if not isinstance(getattr(interval, name), timedelta):
             raise Invalid(f"interval '{name}' takes a timedelta, got {getattr(interval, name)!r}")
-    every = whole_seconds(interval.every, "interval 'every'")
-    offset = whole_seconds(interval.offset, "interval 'offset'")
+    every = whole_seconds("interval 'every'", interval.every)
+    offset = whole_seconds("interval 'offset'", interval.offset)
     if every < 1:
         raise Invalid(f"interval 'every' takes 1 second or more, got {interval.every}")
     if not 0 <= offset < every:

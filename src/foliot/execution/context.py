@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any, NamedTuple, NoReturn
 
 from foliot.domain.credits import Usage, usage_of, virtual_key
+from foliot.domain.durations import Span
 from foliot.domain.instants import moment_of
-from foliot.domain.policies import Span
 from foliot.domain.questions import Answer, Verdict, question_of
 from foliot.domain.runs import Kind
 from foliot.domain.schedule import json_text

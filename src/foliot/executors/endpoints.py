@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from foliot.domain.durations import Span, positive_span_of
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.policies import Span, span_of
 from foliot.domain.runs import OnUnknown, on_unknown_of
 from foliot.domain.schedule import target_of
 from foliot.domain.signing import secret_of
@@ -78,6 +78,7 @@ def endpoint_of(
         raise Invalid("an endpoint takes secret or secret_env, got both")
     if callback and secret is None and secret_env is None:
         raise Invalid("callback=True takes a secret too: the token of a callback is made from it")
+    reports_within = positive_span_of("callback_within", callback_within)
     given = headers_of(headers or {})
     for header in given:
         if header.lower() in _OURS or header.lower().startswith(_OUR_PREFIX):
@@ -89,15 +90,8 @@ def endpoint_of(
         secret=None if secret is None else secret_of(secret),
         secret_env=secret_env,
         headers=given,
-        timeout=_positive("timeout", timeout) / MICROSECONDS,
+        timeout=positive_span_of("timeout", timeout) / MICROSECONDS,
         retries=retries,
-        callback_within=_positive("callback_within", callback_within) if callback else None,
+        callback_within=reports_within if callback else None,
         on_unknown=on_unknown_of(on_unknown),
     )
-
-
-def _positive(name: str, span: Span) -> int:
-    length = span_of(name, span)
-    if length == 0:
-        raise Invalid(f"{name} takes more than 0, got {span!r}")
-    return length

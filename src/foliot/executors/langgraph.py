@@ -14,9 +14,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from foliot.domain.durations import Span
 from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.events import DONE, Event, Failed, Final
-from foliot.domain.policies import Span
 from foliot.domain.questions import Question, question_of
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import target_of

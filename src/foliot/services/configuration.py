@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foliot.books.configurations import canonical_text
 from foliot.domain.cron import read_every
+from foliot.domain.durations import span_of
 from foliot.domain.errors import Invalid
-from foliot.domain.policies import Policies, policies_of, span_of
+from foliot.domain.policies import Policies, policies_of
 from foliot.domain.schedule import json_text, labels_of, target_of
 from foliot.domain.slots import JitterMode
 from foliot.domain.spec import Interval, Spec
@@ -178,7 +179,7 @@ def _interval(every: Any) -> Interval:
     if isinstance(every, Interval):
         return every
     if isinstance(every, str):
-        return Interval(*read_every(every))
+        return Interval(*read_every("every", every))
     return Interval(timedelta(microseconds=span_of("every", every)))
 
 
