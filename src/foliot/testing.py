@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from foliot.app import Foliot
+from foliot.domain.durations import Span, span_of
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of
 from foliot.engine.loop import Engine
@@ -106,7 +107,7 @@ class World:
 
     def advance(
         self,
-        span: timedelta | None = None,
+        span: Span = 0,
         *,
         days: float = 0,
         hours: float = 0,
@@ -114,7 +115,8 @@ class World:
         seconds: float = 0,
     ) -> None:
         """Let that much time pass, and everything in it happen."""
-        length = (span or timedelta()) + timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+        length = span if isinstance(span, timedelta) else timedelta(microseconds=span_of("span", span))
+        length += timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
         if length < timedelta():
             raise Invalid(f"time passes forward, got {length}: `step_clock` sets the wall clock back")
         self._elapsed += length

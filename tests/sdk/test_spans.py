@@ -1,6 +1,7 @@
 """Every option that takes a duration or a moment refuses what is none, and says which option it was."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -97,6 +98,30 @@ def test_a_question_names_how_long_it_waits() -> None:
     with virtual(app, START) as world:
         world.advance(minutes=5)
     assert [said.partition(",")[0] for said in refused] == ["expires_in takes a duration such as '90s' or '1h30m'"]
+
+
+@pytest.mark.parametrize("span", ["1h30m", timedelta(minutes=90), 5400, 5400.0])
+def test_time_passes_for_as_long_as_an_option_would_mean(span: Any) -> None:
+    with virtual(a_program("foliot", "job"), START) as world:
+        world.advance(span)
+        assert world.now == START + timedelta(minutes=90)
+        world.advance(span, seconds=30)
+        assert world.now == START + timedelta(minutes=180, seconds=30)
+
+
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        ("soon", "span takes a duration such as '90s' or '1h30m', got 'soon'"),
+        (-1, "span takes a duration from 0"),
+        (timedelta(seconds=-1), "time passes forward, got .*: `step_clock` sets the wall clock back"),
+    ],
+)
+def test_time_does_not_pass_back(span: Any, words: str) -> None:
+    with virtual(a_program(), START) as world:
+        with pytest.raises(Invalid, match=words):
+            world.advance(span)
+        assert world.now == START
 
 
 MOMENTS: dict[str, Callable[[Foliot], object]] = {
