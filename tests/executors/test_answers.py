@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from foliot.domain.credits import Usage
 from foliot.domain.events import SUCCEEDED, ErrorCode, Final
 from foliot.executors.answers import LONGEST_WAIT, backoff, code_for, judge, wait_asked_for
-from foliot.executors.outbound import Answer
+from foliot.executors.outbound import HttpAnswer
 
 NOW = 1_794_744_000.0
 """2026-11-15T12:00:00Z."""
@@ -22,8 +22,8 @@ def objects(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.dictionaries(NAMES, values)
 
 
-def an_answer(status: int = 200, body: str = "", **headers: str) -> Answer:
-    return Answer(status, {name.replace("_", "-"): value for name, value in headers.items()}, body.encode())
+def an_answer(status: int = 200, body: str = "", **headers: str) -> HttpAnswer:
+    return HttpAnswer(status, {name.replace("_", "-"): value for name, value in headers.items()}, body.encode())
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_a_good_answer_says_is_the_result(body: str, final: Final) -> None:
 
 
 def test_a_result_that_was_cut_off_is_not_kept() -> None:
-    final = judge("POST a", Answer(200, {}, b"[1, 2", is_cut=True), NOW).final
+    final = judge("POST a", HttpAnswer(200, {}, b"[1, 2", is_cut=True), NOW).final
     assert (final.error, final.result) == (None, None)
     assert final.words == "the result was not kept: the answer has more than 5 bytes"
 

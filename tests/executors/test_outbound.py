@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from foliot import Invalid, Unavailable
-from foliot.executors.outbound import LONGEST_BODY, Answer, GuardedCaller
+from foliot.executors.outbound import LONGEST_BODY, GuardedCaller, HttpAnswer
 from tests.executors.receiver import LOOPBACK, PATIENCE, Reply, a_certificate, a_free_port, a_receiver
 
 PUBLIC, PRIVATE = "8.8.8.8", "127.0.0.1"
@@ -29,7 +29,7 @@ class Names:
         return self.answers.pop(0)
 
 
-def call(caller: GuardedCaller, url: str, **given: Any) -> Answer:
+def call(caller: GuardedCaller, url: str, **given: Any) -> HttpAnswer:
     options = {"method": "POST", "headers": {}, "body": b"{}", "timeout": 5.0, **given}
     return asyncio.run(caller.call(url=url, **options))
 
@@ -236,7 +236,7 @@ def test_a_header_that_would_change_the_message_is_refused_without_its_value(hea
     ],
 )
 def test_an_answer_that_is_no_json_is_its_text(body: bytes, read: Any) -> None:
-    assert Answer(200, {}, body).json == read
+    assert HttpAnswer(200, {}, body).json == read
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")

@@ -138,7 +138,7 @@ def test_a_start_is_all_or_nothing(world: World, monkeypatch: pytest.MonkeyPatch
         raise Died
 
     with monkeypatch.context() as patch:
-        patch.setattr("foliot.stores.requests.Requests.insert_request", die)
+        patch.setattr("foliot.stores.requests.KeptRequests.insert_request", die)
         with pytest.raises(Died):
             start(world)
     assert (world.app.runs.list(), world.app.requests.list(), world.app.schedules.list()) == ([], [], [])

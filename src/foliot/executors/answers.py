@@ -12,7 +12,7 @@ from foliot.domain.slots import fraction_of
 from foliot.execution.executing import code_of, success_of
 
 if TYPE_CHECKING:
-    from foliot.executors.outbound import Answer
+    from foliot.executors.outbound import HttpAnswer
 
 LONGEST_WAIT = 60.0
 """Seconds between two calls. Who asks for more is not called again within the delivery."""
@@ -42,7 +42,7 @@ class Judged(NamedTuple):
     """It may go better after so many seconds, or whenever it is repeated; None: it will not."""
 
 
-def judge(asked: str, answer: "Answer", now: float) -> Judged:
+def judge(asked: str, answer: "HttpAnswer", now: float) -> Judged:
     """What an answer means; `asked` names the call in words, `now` is in seconds since 1970."""
     wait = wait_asked_for(answer.headers, now)
     code = code_for(answer.status, is_busy=wait is not None)
@@ -91,12 +91,12 @@ def backoff(call: int, key: str) -> float:
     return wait * (1 + fraction_of(key, call) / 2**64 / 2)
 
 
-def quote(answer: "Answer") -> str:
+def quote(answer: "HttpAnswer") -> str:
     """The beginning of the body, as any database takes it."""
     return answer.text[:_LONGEST_QUOTE].replace("\0", "\\0").strip()
 
 
-def _success(answer: "Answer", said: str | None) -> Final:
+def _success(answer: "HttpAnswer", said: str | None) -> Final:
     if answer.is_cut:
         return Final(words=f"the result was not kept: the answer has more than {len(answer.body):,} bytes")
     result = answer.json

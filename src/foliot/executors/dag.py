@@ -27,7 +27,7 @@ from foliot.executors.python import Function, PythonExecutor
 PROVIDER = "dag"
 
 
-class Wanted(NamedTuple):
+class WorkflowInput(NamedTuple):
     """What the input of a run asks for."""
 
     version: int | None
@@ -95,7 +95,7 @@ class _Run:
 
     async def events(self) -> AsyncIterator[Event]:
         """Go on until nothing is left to do; say which nodes begin and end."""
-        wanted = wanted_of(self._request.input)
+        wanted = workflow_input_of(self._request.input)
         workflow_id = self._request.target.partition(":")[2]
         begun = await self._journal.begin(workflow_id, wanted.version, wanted.trigger, self._tick(wanted.inputs))
         self._inputs = wanted.inputs
@@ -228,7 +228,7 @@ class _Run:
         return entry._replace(state=state, attempt=attempted.attempts, cache_ms=0, usages=used)
 
 
-def wanted_of(given: str | None) -> Wanted:
+def workflow_input_of(given: str | None) -> WorkflowInput:
     """Invalid unless it is {version, trigger, inputs}, or a part of that."""
     found = {} if given is None else json.loads(given)
     if not isinstance(found, dict) or set(found) - {"version", "trigger", "inputs"}:
@@ -238,4 +238,4 @@ def wanted_of(given: str | None) -> Wanted:
         raise Invalid(f"version takes a whole number from 1, got {version!r:.80}")
     if trigger is not None and not isinstance(trigger, str):
         raise Invalid(f"trigger takes the id of a node, got {trigger!r:.80}")
-    return Wanted(version, trigger, found.get("inputs"))
+    return WorkflowInput(version, trigger, found.get("inputs"))

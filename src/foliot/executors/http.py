@@ -22,7 +22,7 @@ from foliot.executors.messages import body_of, headers_for, signed
 from foliot.ports import Clock
 
 if TYPE_CHECKING:
-    from foliot.executors.outbound import Answer
+    from foliot.executors.outbound import HttpAnswer
 
 _AT_ONCE = 256
 _ACCEPTED = 202
@@ -32,7 +32,9 @@ _HIDDEN = b"***"
 class Caller(Protocol):
     """Who makes the calls."""
 
-    async def call(self, method: str, url: str, headers: Mapping[str, str], body: bytes, timeout: float) -> "Answer":
+    async def call(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> "HttpAnswer":
         """The answer; Invalid when it may not be called, Unavailable when it cannot, TimeoutError when too late."""
 
 
@@ -159,7 +161,7 @@ class HttpExecutor:
         self._caller = self._given
 
 
-def _to_be_reported(endpoint: Endpoint, token: str, answer: "Answer") -> Final:
+def _to_be_reported(endpoint: Endpoint, token: str, answer: "HttpAnswer") -> Final:
     """The run waits until whoever has the token says how it ended."""
     assert endpoint.callback_within is not None
     data = json_text("data", {"endpoint": endpoint.target, "answer": quote(answer)})
@@ -167,7 +169,7 @@ def _to_be_reported(endpoint: Endpoint, token: str, answer: "Answer") -> Final:
     return Final(question=question)
 
 
-def _without(answer: "Answer", *hidden: str | None) -> "Answer":
+def _without(answer: "HttpAnswer", *hidden: str | None) -> "HttpAnswer":
     """The answer, without what nobody is to find in a ledger; its sender knows it too."""
     body = answer.body
     for text in filter(None, hidden):

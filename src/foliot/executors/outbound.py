@@ -31,7 +31,7 @@ _OF_THE_CONNECTION = frozenset(
 _NO_KEEPING = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What came back."""
 
     status: int
@@ -74,7 +74,7 @@ class GuardedCaller:
         self._resolve = resolve or _resolved
         self._trust = trust
 
-    async def call(self, method: str, url: str, headers: Mapping[str, str], body: bytes, timeout: float) -> Answer:
+    async def call(self, method: str, url: str, headers: Mapping[str, str], body: bytes, timeout: float) -> HttpAnswer:
         """What the URL answers within so many seconds.
 
         Invalid when it may not be called, Unavailable when it cannot be reached, TimeoutError when it takes longer.
@@ -109,7 +109,7 @@ class GuardedCaller:
             raise Unavailable(f"{host} has no address")
         return addresses
 
-    async def _call_one_of(self, addresses: Sequence[str], timeout: float, message: Message) -> Answer:
+    async def _call_one_of(self, addresses: Sequence[str], timeout: float, message: Message) -> HttpAnswer:
         """The first that can be connected to is called: until then nothing was sent."""
         if self._trust is None:
             self._trust = await asyncio.to_thread(httpx2.create_ssl_context)
@@ -122,7 +122,7 @@ class GuardedCaller:
                     raise
         raise AssertionError("there is an address")
 
-    async def _call_at(self, address: str, connect_within: float, message: Message) -> Answer:
+    async def _call_at(self, address: str, connect_within: float, message: Message) -> HttpAnswer:
         """Connect to that address, and speak to the host by its own name: in Host, in TLS and in its certificate."""
         host = message.url.raw_host.decode("ascii")
         pinned = Message(
@@ -139,7 +139,7 @@ class GuardedCaller:
                 body, is_cut = await _read(response)
             finally:
                 await response.aclose()
-        return Answer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body, is_cut)
+        return HttpAnswer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body, is_cut)
 
 
 async def _read(response: httpx2.Response) -> tuple[bytes, bool]:

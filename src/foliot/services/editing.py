@@ -22,7 +22,7 @@ from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for,
 from foliot.services.views import Schedule, schedule_view
 
 
-class Wanted(NamedTuple):
+class WantedSchedule(NamedTuple):
     """A schedule that is to be."""
 
     id: str
@@ -34,7 +34,7 @@ class Wanted(NamedTuple):
 def insert_schedules(
     tx: Transaction,
     entries: Entries,
-    wanted: list[Wanted],
+    wanted: list[WantedSchedule],
     targets: Mapping[str, int],
     deleted: Mapping[str, ScheduleRow],
     app: str | None,
@@ -67,7 +67,9 @@ def insert_schedules(
     return created
 
 
-def put_schedule(tx: Transaction, entries: Entries, wanted: Wanted, app: str | None, pricing: Pricing) -> Schedule:
+def put_schedule(
+    tx: Transaction, entries: Entries, wanted: WantedSchedule, app: str | None, pricing: Pricing
+) -> Schedule:
     """Create it, or make it what is wanted; unchanged it is left alone, and paused it stays paused."""
     row = tx.schedule(wanted.id)
     if row is None or row.deleted_at is not None:

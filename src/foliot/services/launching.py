@@ -16,7 +16,7 @@ from foliot.ports import Transaction
 from foliot.rows import RequestRow, RunRow, ScheduleRow
 from foliot.services.configuration import stored_of
 from foliot.services.desk import Desk, find
-from foliot.services.editing import Wanted, put_schedule, trigger_run
+from foliot.services.editing import WantedSchedule, put_schedule, trigger_run
 from foliot.services.permission import wish_of
 from foliot.services.schedules import Moment
 from foliot.services.views import run_view
@@ -96,7 +96,7 @@ class RunLauncher:
         if row is None or row.deleted_at is not None:
             stored = stored_of(schedule_id, {"target": f"dag:{workflow_id}", "manual": True})
             wish = wish_of(None if user == LOCAL else user, None)
-            put_schedule(tx, entries, Wanted(schedule_id, schedule_id, stored, wish), None, self._desk.pricing)
+            put_schedule(tx, entries, WantedSchedule(schedule_id, schedule_id, stored, wish), None, self._desk.pricing)
             entries.write(tx)
             row = tx.schedule(schedule_id)
         if row is None:

@@ -30,7 +30,7 @@ from foliot.services.backfilling import (
 from foliot.services.configuration import patched, stored_of
 from foliot.services.desk import Desk, find, find_row
 from foliot.services.editing import (
-    Wanted,
+    WantedSchedule,
     check_token,
     delete_schedule,
     deleted_schedules,
@@ -83,7 +83,7 @@ class ScheduleVerbs:
             options = dict(given)
             name = options.pop("name", None)
             wish = wish_of(options.pop("user", None), options.pop("grant", None))
-            wanted.append(Wanted(slug_of(name), name, stored_of(name, options), wish))
+            wanted.append(WantedSchedule(slug_of(name), name, stored_of(name, options), wish))
         if len({schedule.id for schedule in wanted}) < len(wanted):
             raise Conflict("schedules take different names, got one of them twice")
 
@@ -103,7 +103,7 @@ class ScheduleVerbs:
         app = text_of("app", app)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
-            return put_schedule(tx, entries, Wanted(schedule_id, name, stored, wish), app, self._desk.pricing)
+            return put_schedule(tx, entries, WantedSchedule(schedule_id, name, stored, wish), app, self._desk.pricing)
 
         return self._desk.write(act)
 

@@ -19,7 +19,7 @@ from foliot.ports import Transaction
 from foliot.rows import NodeRow, ScheduleFilter, WorkflowRow
 from foliot.services.configuration import stored_of
 from foliot.services.desk import Desk, find
-from foliot.services.editing import Wanted, pause_schedule, put_schedule, resume_schedule
+from foliot.services.editing import WantedSchedule, pause_schedule, put_schedule, resume_schedule
 from foliot.services.permission import wish_of
 
 DEPLOY = "deploy"
@@ -133,7 +133,7 @@ class WorkflowVerbs:
             options = {**trigger.schedule, "target": f"dag:{dag.id}", "input": {"version": version, "trigger": node}}
             before = tx.schedule(schedule_id)
             wish = wish_of(None if user == LOCAL else user, None)
-            wanted = Wanted(schedule_id, schedule_id, stored_of(schedule_id, options), wish)
+            wanted = WantedSchedule(schedule_id, schedule_id, stored_of(schedule_id, options), wish)
             after = put_schedule(tx, entries, wanted, _owner(user, dag.id), self._desk.pricing)
             if after.paused_by == DEPLOY:
                 after = resume_schedule(tx, entries, find(tx, schedule_id))

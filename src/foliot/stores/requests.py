@@ -9,7 +9,7 @@ from foliot.stores.part import Part
 _SELECT = f"SELECT {', '.join(RequestRow._fields)} FROM execution_requests"
 
 
-class Requests(Part):
+class KeptRequests(Part):
     def request(self, key: str) -> RequestRow | None:
         """The record under that key, held."""
         return self._one(f"{_SELECT} WHERE key = ?{self.dialect.lock}", key)

@@ -5,7 +5,7 @@ from foliot.stores.cursors import Cursors
 from foliot.stores.grants import Grants
 from foliot.stores.money import Money
 from foliot.stores.questions import Questions
-from foliot.stores.requests import Requests
+from foliot.stores.requests import KeptRequests
 from foliot.stores.runs import Runs
 from foliot.stores.schedules import Schedules
 from foliot.stores.spendings import Spendings
@@ -15,7 +15,7 @@ from foliot.stores.workflows import Workflows
 
 
 class SqlTransaction(
-    Cursors, Runs, Schedules, Targets, Backfills, Workers, Grants, Money, Spendings, Questions, Requests, Workflows
+    Cursors, Runs, Schedules, Targets, Backfills, Workers, Grants, Money, Spendings, Questions, KeptRequests, Workflows
 ):
     """What `ports.Transaction` asks for."""
 
