@@ -211,7 +211,7 @@ def words(cells: Iterable[str]) -> list[str]:
         ("Kinds", runs.Kind),
         ("Holds", runs.Hold),
         ("Reasons", runs.Reason),
-        ("Verdicts", ledger.Verdict),
+        ("Verdicts", ledger.LedgerVerdict),
         ("Reasons that only an explanation gives", ledger.Absence),
         ("Standings", schedule.Standing),
         ("Which slots a backfill takes, and in which order", (*Which, *Direction)),

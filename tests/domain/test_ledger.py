@@ -4,7 +4,7 @@ import pytest
 
 from foliot import Calendar, Interval, Spec
 from foliot.domain.generation import Gap
-from foliot.domain.ledger import Absence, Explanation, Known, Verdict, explain
+from foliot.domain.ledger import Absence, Explanation, Known, LedgerVerdict, explain
 from foliot.domain.runs import OPEN, Hold, Kind, Reason, Status
 from tests.builders import DAY, HOUR, MINUTE, NOON, SECOND, a_paused_state, a_record, a_state, what_is_known
 
@@ -16,7 +16,7 @@ def of_one_run(status: Status, **changes: object) -> Explanation:
     return explain(what_is_known(runs=[a_record(status, **changes)]), NOON)
 
 
-def verdict_on(instant: int, known: Known) -> tuple[Verdict, object]:
+def verdict_on(instant: int, known: Known) -> tuple[LedgerVerdict, object]:
     explanation = explain(known, instant)
     assert explanation.sentence.startswith("2026-")
     assert explanation.sentence.endswith(".")
@@ -26,7 +26,7 @@ def verdict_on(instant: int, known: Known) -> tuple[Verdict, object]:
 class TestFromARow:
     def test_a_slot_that_ran_is_told_with_its_times(self) -> None:
         assert of_one_run(Status.SUCCESS) == Explanation(
-            Verdict.RAN,
+            LedgerVerdict.RAN,
             None,
             "digest:2026-11-15T12:00:00Z~1",
             "2026-11-15T12:00:00Z ran from 2026-11-15T12:00:00Z to 2026-11-15T12:01:00Z.",
@@ -38,7 +38,7 @@ class TestFromARow:
 
     def test_a_failure_is_told_with_its_reason_and_the_first_line_of_its_error(self) -> None:
         explanation = of_one_run(Status.ERROR, reason=Reason.TIMEOUT, error="too slow\nTraceback")
-        assert explanation.verdict is Verdict.FAILED
+        assert explanation.verdict is LedgerVerdict.FAILED
         assert explanation.reason is Reason.TIMEOUT
         assert explanation.sentence.endswith("and failed: it ran longer than its timeout (too slow).")
 
@@ -51,12 +51,12 @@ class TestFromARow:
 
     def test_a_run_that_is_not_over_is_told_with_its_start(self) -> None:
         explanation = of_one_run(Status.RUNNING)
-        assert explanation.verdict is Verdict.RUNNING
+        assert explanation.verdict is LedgerVerdict.RUNNING
         assert explanation.sentence == "2026-11-15T12:00:00Z is running since 2026-11-15T12:00:00Z."
 
     def test_a_run_that_has_asked_is_held_and_told_to_wait_for_its_answer(self) -> None:
         explanation = of_one_run(Status.WAITING)
-        assert explanation.verdict is Verdict.HELD
+        assert explanation.verdict is LedgerVerdict.HELD
         assert explanation.sentence == (
             "2026-11-15T12:00:00Z began at 2026-11-15T12:00:00Z and waits for an answer: `runs.questions` says whose."
         )
@@ -73,7 +73,7 @@ class TestFromARow:
     )
     def test_a_pending_run_is_told_with_what_it_waits_for(self, hold: Hold | None, waits_for: str) -> None:
         explanation = of_one_run(Status.PENDING, hold=hold, started_at=None)
-        assert explanation.verdict is Verdict.HELD
+        assert explanation.verdict is LedgerVerdict.HELD
         assert explanation.reason is hold
         assert explanation.sentence == f"2026-11-15T12:00:00Z waits for {waits_for}."
 
@@ -92,19 +92,19 @@ class TestFromARow:
     )
     def test_a_skipped_slot_is_told_with_its_reason(self, reason: Reason, why: str) -> None:
         explanation = of_one_run(Status.SKIPPED, reason=reason)
-        assert explanation.verdict is Verdict.SKIPPED
+        assert explanation.verdict is LedgerVerdict.SKIPPED
         assert explanation.reason is reason
         assert explanation.sentence == f"2026-11-15T12:00:00Z was skipped: {why}."
 
     def test_a_missed_slot_is_told_as_missed(self) -> None:
         explanation = of_one_run(Status.SKIPPED, reason=Reason.MISSED)
-        assert explanation.verdict is Verdict.MISSED
+        assert explanation.verdict is LedgerVerdict.MISSED
         assert explanation.sentence.startswith("2026-11-15T12:00:00Z was missed: nothing was there to start it")
 
     @pytest.mark.parametrize("reason", [Reason.CANCELLED_BY_USER, Reason.CANCELLED_BY_POLICY, Reason.TERMINATED])
     def test_a_cancelled_run_is_told_with_its_reason(self, reason: Reason) -> None:
         explanation = of_one_run(Status.CANCELLED, reason=reason)
-        assert (explanation.verdict, explanation.reason) == (Verdict.CANCELLED, reason)
+        assert (explanation.verdict, explanation.reason) == (LedgerVerdict.CANCELLED, reason)
         assert explanation.sentence.startswith("2026-11-15T12:00:00Z was cancelled: ")
 
     @pytest.mark.parametrize("reason", Reason)
@@ -114,7 +114,7 @@ class TestFromARow:
 
     def test_the_row_of_a_slot_skipped_ahead_of_its_time_answers_for_the_future(self) -> None:
         run = a_record(Status.SKIPPED, reason=Reason.SKIPPED_BY_USER)
-        assert verdict_on(ONE, what_is_known(runs=[run])) == (Verdict.SKIPPED, Reason.SKIPPED_BY_USER)
+        assert verdict_on(ONE, what_is_known(runs=[run])) == (LedgerVerdict.SKIPPED, Reason.SKIPPED_BY_USER)
 
 
 class TestWhichRowAnswers:
@@ -142,16 +142,16 @@ class TestWhichRowAnswers:
             a_record(Status.SKIPPED, reason=Reason.OVERLAP),
             a_record(Status.ERROR, reason=Reason.INTERNAL, kind=Kind.MANUAL),
         ]
-        assert verdict_on(NOON, what_is_known(runs=runs)) == (Verdict.SKIPPED, Reason.OVERLAP)
+        assert verdict_on(NOON, what_is_known(runs=runs)) == (LedgerVerdict.SKIPPED, Reason.OVERLAP)
 
     def test_without_a_row_of_its_own_the_last_run_at_that_moment_answers(self) -> None:
         runs = [a_record(Status.ERROR, reason=Reason.INTERNAL, kind=Kind.BACKFILL)]
-        assert verdict_on(NOON, what_is_known(runs=runs)) == (Verdict.FAILED, Reason.INTERNAL)
+        assert verdict_on(NOON, what_is_known(runs=runs)) == (LedgerVerdict.FAILED, Reason.INTERNAL)
 
     def test_a_row_answers_before_the_gap_around_it(self) -> None:
         gap = Gap(NOON - DAY, NOON + DAY, 48, Reason.MISSED)
         known = what_is_known(runs=[a_record(Status.SUCCESS)], gap=gap)
-        assert verdict_on(NOON, known) == (Verdict.RAN, None)
+        assert verdict_on(NOON, known) == (LedgerVerdict.RAN, None)
 
 
 class TestFromAGap:
@@ -159,7 +159,7 @@ class TestFromAGap:
 
     def test_a_slot_in_a_gap_was_missed_with_the_others(self) -> None:
         assert explain(what_is_known(gap=self.GAP), NOON - HOUR) == Explanation(
-            Verdict.MISSED,
+            LedgerVerdict.MISSED,
             Reason.MISSED,
             None,
             "2026-11-15T11:00:00Z was missed, one of 11 from 2026-11-15T02:00:00Z to 2026-11-15T12:00:00Z: "
@@ -168,20 +168,20 @@ class TestFromAGap:
 
     def test_a_slot_in_a_gap_of_a_pause_was_skipped(self) -> None:
         known = what_is_known(gap=self.GAP._replace(reason=Reason.PAUSED))
-        assert verdict_on(NOON - HOUR, known) == (Verdict.SKIPPED, Reason.PAUSED)
+        assert verdict_on(NOON - HOUR, known) == (LedgerVerdict.SKIPPED, Reason.PAUSED)
 
     def test_a_moment_between_two_slots_of_a_gap_was_not_missed(self) -> None:
         known = what_is_known(gap=self.GAP)
-        assert verdict_on(NOON - HOUR // 2, known) == (Verdict.NEVER, Absence.NOT_IN_SPEC)
+        assert verdict_on(NOON - HOUR // 2, known) == (LedgerVerdict.NEVER, Absence.NOT_IN_SPEC)
 
     def test_a_gap_from_before_an_edit_answers_though_the_spec_is_another_now(self) -> None:
         known = what_is_known(gap=self.GAP, spec=Spec(cron=("30 * * * *",)), spec_since=NOON)
-        assert verdict_on(NOON - HOUR, known) == (Verdict.MISSED, Reason.MISSED)
+        assert verdict_on(NOON - HOUR, known) == (LedgerVerdict.MISSED, Reason.MISSED)
 
 
 class TestFromTheRules:
     def test_a_moment_that_the_spec_does_not_name(self) -> None:
-        assert verdict_on(NOON + MINUTE, what_is_known()) == (Verdict.NEVER, Absence.NOT_IN_SPEC)
+        assert verdict_on(NOON + MINUTE, what_is_known()) == (LedgerVerdict.NEVER, Absence.NOT_IN_SPEC)
 
     def test_a_moment_between_two_seconds(self) -> None:
         explanation = explain(what_is_known(), NOON + 1)
@@ -192,12 +192,12 @@ class TestFromTheRules:
 
     def test_a_schedule_that_runs_only_when_triggered_has_no_moments(self) -> None:
         explanation = explain(what_is_known(spec=Spec(manual=True)), NOON)
-        assert (explanation.verdict, explanation.reason) == (Verdict.NEVER, Absence.NOT_IN_SPEC)
+        assert (explanation.verdict, explanation.reason) == (LedgerVerdict.NEVER, Absence.NOT_IN_SPEC)
         assert "only when triggered" in explanation.sentence
 
     def test_a_moment_that_an_exclusion_takes_out(self) -> None:
         spec = Spec(cron=("0 * * * *",), exclude=Calendar(hour="12"))
-        assert verdict_on(NOON, what_is_known(spec=spec)) == (Verdict.NEVER, Absence.EXCLUDED)
+        assert verdict_on(NOON, what_is_known(spec=spec)) == (LedgerVerdict.NEVER, Absence.EXCLUDED)
 
     @pytest.mark.parametrize(
         ("start", "end", "said"),
@@ -211,57 +211,57 @@ class TestFromTheRules:
     ) -> None:
         spec = Spec(cron=("0 * * * *",), start_at=start, end_at=end)
         explanation = explain(what_is_known(spec=spec), NOON)
-        assert (explanation.verdict, explanation.reason) == (Verdict.NEVER, Reason.OUT_OF_WINDOW)
+        assert (explanation.verdict, explanation.reason) == (LedgerVerdict.NEVER, Reason.OUT_OF_WINDOW)
         assert said in explanation.sentence
 
     def test_a_moment_before_the_start_that_an_interval_counts_from(self) -> None:
         start = datetime(2026, 11, 15, 12, 5, tzinfo=UTC)
         spec = Spec(intervals=Interval(timedelta(minutes=10), anchor="start"), start_at=start)
         known = what_is_known(spec=spec)
-        assert verdict_on(NOON - 5 * MINUTE, known) == (Verdict.NEVER, Reason.OUT_OF_WINDOW)
-        assert verdict_on(NOON, known) == (Verdict.NEVER, Absence.NOT_IN_SPEC)
+        assert verdict_on(NOON - 5 * MINUTE, known) == (LedgerVerdict.NEVER, Reason.OUT_OF_WINDOW)
+        assert verdict_on(NOON, known) == (LedgerVerdict.NEVER, Absence.NOT_IN_SPEC)
 
     @pytest.mark.parametrize("created_at", [NOON + 1, NOON], ids=["after it", "at its very microsecond"])
     def test_a_moment_before_the_schedule_was_created(self, created_at: int) -> None:
         known = what_is_known(created_at=created_at, spec_since=created_at)
-        assert verdict_on(NOON, known) == (Verdict.NEVER, Absence.BEFORE_CREATION)
+        assert verdict_on(NOON, known) == (LedgerVerdict.NEVER, Absence.BEFORE_CREATION)
 
     @pytest.mark.parametrize("since", [NOON + 1, NOON], ids=["after it", "at its very microsecond"])
     def test_a_moment_before_the_spec_was_edited(self, since: int) -> None:
-        assert verdict_on(NOON, what_is_known(spec_since=since)) == (Verdict.NEVER, Absence.BEFORE_EDIT)
+        assert verdict_on(NOON, what_is_known(spec_since=since)) == (LedgerVerdict.NEVER, Absence.BEFORE_EDIT)
 
     def test_a_moment_after_the_schedule_was_deleted(self) -> None:
         known = what_is_known(deleted_at=NOON + MINUTE)
-        assert verdict_on(ONE, known) == (Verdict.NEVER, Reason.SCHEDULE_DELETED)
+        assert verdict_on(ONE, known) == (LedgerVerdict.NEVER, Reason.SCHEDULE_DELETED)
 
     def test_a_moment_whose_row_was_removed_with_age(self) -> None:
         known = what_is_known(pruned_before=NOON)
-        assert verdict_on(NOON - HOUR, known) == (Verdict.UNKNOWN, Absence.PRUNED)
+        assert verdict_on(NOON - HOUR, known) == (LedgerVerdict.UNKNOWN, Absence.PRUNED)
 
     def test_a_moment_to_come(self) -> None:
         explanation = explain(what_is_known(), ONE)
-        assert (explanation.verdict, explanation.reason) == (Verdict.FUTURE, Absence.FUTURE)
+        assert (explanation.verdict, explanation.reason) == (LedgerVerdict.FUTURE, Absence.FUTURE)
         assert explanation.sentence == "2026-11-15T13:00:00Z is still to come and will be judged then."
 
     def test_a_moment_to_come_of_a_paused_schedule(self) -> None:
         explanation = explain(what_is_known(state=a_paused_state(NOON, None)), ONE)
-        assert explanation.verdict is Verdict.FUTURE
+        assert explanation.verdict is LedgerVerdict.FUTURE
         assert explanation.sentence.endswith("unless the schedule is still paused then.")
 
     def test_a_moment_beyond_the_limit(self) -> None:
         explanation = explain(what_is_known(state=a_state(remaining=0), limit=3), ONE)
-        assert (explanation.verdict, explanation.reason) == (Verdict.NEVER, Reason.LIMIT_REACHED)
+        assert (explanation.verdict, explanation.reason) == (LedgerVerdict.NEVER, Reason.LIMIT_REACHED)
         assert "(3)" in explanation.sentence
 
     def test_a_moment_inside_a_pause_that_lasts(self) -> None:
         known = what_is_known(state=a_paused_state(NOON, None), now=ONE + MINUTE)
-        assert verdict_on(ONE, known) == (Verdict.HELD, Reason.PAUSED)
+        assert verdict_on(ONE, known) == (LedgerVerdict.HELD, Reason.PAUSED)
 
     @pytest.mark.parametrize("now", [ONE, ONE + SECOND])
     def test_a_moment_that_no_worker_has_looked_at_yet(self, now: int) -> None:
         known = what_is_known(state=a_state(wake_at=ONE), now=now)
-        assert verdict_on(ONE, known) == (Verdict.DUE, Absence.NOT_SWEPT)
+        assert verdict_on(ONE, known) == (LedgerVerdict.DUE, Absence.NOT_SWEPT)
 
     def test_a_moment_that_has_come_and_that_jitter_makes_due_later_is_still_to_come(self) -> None:
         known = what_is_known(state=a_state(wake_at=ONE + MINUTE), now=ONE + SECOND)
-        assert verdict_on(ONE, known) == (Verdict.FUTURE, Absence.FUTURE)
+        assert verdict_on(ONE, known) == (LedgerVerdict.FUTURE, Absence.FUTURE)

@@ -7,7 +7,7 @@ import pytest
 from foliot.domain.zones import (
     FIRST_INSTANT,
     LAST_INSTANT,
-    Span,
+    Range,
     deprecated_alias_of,
     is_fixed_offset,
     load_zone,
@@ -39,12 +39,12 @@ def test_a_gap_has_its_wall_clock_times_and_the_first_instant_after_them() -> No
     berlin = load_zone("Europe/Berlin")
     (gap,) = berlin.gaps_within(at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"))
     assert gap.instant == at("2026-03-29T01:00:00Z")
-    assert gap.wall == Span(at("2026-03-29T02:00:00Z"), at("2026-03-29T03:00:00Z"))
+    assert gap.wall == Range(at("2026-03-29T02:00:00Z"), at("2026-03-29T03:00:00Z"))
 
 
 def test_a_whole_day_is_missing_in_apia() -> None:
     (gap,) = load_zone("Pacific/Apia").gaps_within(at("2011-12-01T00:00:00Z"), at("2012-01-01T00:00:00Z"))
-    assert gap.wall == Span(at("2011-12-30T00:00:00Z"), at("2011-12-31T00:00:00Z"))
+    assert gap.wall == Range(at("2011-12-30T00:00:00Z"), at("2011-12-31T00:00:00Z"))
 
 
 @pytest.mark.parametrize("name", HARD_ZONES)

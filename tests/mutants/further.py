@@ -40,7 +40,11 @@ FURTHER = (
     Mutant(
         "repeated hour fires twice",
         "A time of day that the clock shows twice in autumn fires twice: a daily invoice goes out two times.",
-        (Change("domain/calendar.py", "Fold.BOTH if self.follows_elapsed_time else Fold.FIRST", "Fold.BOTH"),),
+        (
+            Change(
+                "domain/calendar.py", "FoldRule.BOTH if self.follows_elapsed_time else FoldRule.FIRST", "FoldRule.BOTH"
+            ),
+        ),
         "tests/domain/test_clock_changes.py::test_at_clock_changes_it_happens_as_documented",
     ),
     Mutant(

@@ -15,7 +15,7 @@ from foliot.rows import RunRow
 PAUSED_BY_FAILURE = "pause_on_failure"
 
 
-class End(NamedTuple):
+class RunEnd(NamedTuple):
     """A run that ended, and how."""
 
     ref: int
@@ -33,9 +33,9 @@ class End(NamedTuple):
     """Before the delivery that ended, if any."""
 
 
-def end_of_row(run: RunRow, outcome: Outcome) -> End:
+def end_of_row(run: RunRow, outcome: Outcome) -> RunEnd:
     """The end of a run that is known by its row alone."""
-    return End(
+    return RunEnd(
         ref=run.ref,
         schedule_ref=run.schedule_ref,
         kind=Kind(run.kind),
@@ -51,7 +51,7 @@ def end_of_row(run: RunRow, outcome: Outcome) -> End:
     )
 
 
-def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, end: End) -> State:
+def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, end: RunEnd) -> State:
     """Its retry, or the end of its chain: what is remembered, who may start, whether the schedule pauses."""
     key = SlotKey(schedule.id, end.kind, end.nominal_at, end.backfill)
     ended = Ended(str(key), end.kind, end.attempt, end.occupies, end.order, end.was_delivered)
@@ -92,7 +92,7 @@ def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
     return post_release(tx, entries, schedule, state)
 
 
-def _remembered(state: State, memory: Memory, end: End) -> State:
+def _remembered(state: State, memory: Memory, end: RunEnd) -> State:
     match memory:
         case Memory.RESULT:
             return state._replace(last_result=end.ref if end.outcome.result is not None else None, last_failure=None)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 from foliot.clock import SystemClock
-from foliot.domain.calendar import Calendar, Fold, Gap
+from foliot.domain.calendar import Calendar, FoldRule, GapRule
 from foliot.domain.cron import read_every
 from foliot.domain.durations import say_roughly
 from foliot.domain.errors import Invalid
@@ -49,8 +49,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="show times after this moment, RFC 3339, UTC if it has no offset (default: now)",
     )
     option("--count", type=int, default=10, metavar="N", help="how many times to show (default: 10)")
-    option("--gap", default=Gap.AUTO, help="a wall-clock time that a clock change skips: auto, shift or skip")
-    option("--fold", default=Fold.AUTO, help="a repeated one: auto, first, second or both")
+    option("--gap", default=GapRule.AUTO, help="a wall-clock time that a clock change skips: auto, shift or skip")
+    option("--fold", default=FoldRule.AUTO, help="a repeated one: auto, first, second or both")
     option("--dialect", default=Dialect.CRON, help="whose cron text it is: cron or temporal")
     option("--json", action="store_true", help="print an object for programs")
     parser.set_defaults(run=_run)

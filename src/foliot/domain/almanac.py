@@ -16,13 +16,13 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from math import gcd
 
-from foliot.domain.calendar import Fold, Gap, WallTimes
+from foliot.domain.calendar import FoldRule, GapRule, WallTimes
 from foliot.domain.durations import DAY, MINUTE
 from foliot.domain.marks import every_nth, seconds_of
 from foliot.domain.pages import NO_ROWS, PAGE_BITS, PAGE_DAYS, DayKey, Numbering, Page, RegularDay
 from foliot.domain.periods import Period, PeriodSearch
 from foliot.domain.wall_days import ClockGroup, WallDays, grouped
-from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Span, Zone
+from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Range, Zone
 
 _MOST_REGULAR_DAYS_KEPT = 256
 LAST_PAGE = LAST_INSTANT // DAY >> PAGE_BITS
@@ -86,7 +86,7 @@ class Almanac:
 
     def may_skip(self, instant: int, wall: int) -> bool:
         """Whether a wall-clock second in the gap that ends at the instant is one that would have fired."""
-        shown = Span(wall, wall + self.grain)
+        shown = Range(wall, wall + self.grain)
         excluded = any(group.marks_on_wall(shown, self.grain) for group in self._exclusions)
         return self.first <= instant <= self.last and not excluded
 
@@ -135,7 +135,7 @@ class Almanac:
                 group
                 for group in self.groups
                 if self._exclusions
-                and group.gap is Gap.SHIFT
+                and group.gap is GapRule.SHIFT
                 and any(group.has_time_within(window) for window in self.zone.gap_windows)
             )
         return self._shifting
@@ -173,12 +173,12 @@ class Almanac:
     def empty_page(self) -> Page:
         return Page(NO_ROWS, (), self)
 
-    def _stretches_of_days(self, first: int) -> list[tuple[Span, int]]:
+    def _stretches_of_days(self, first: int) -> list[tuple[Range, int]]:
         """The page's days within the bounds, in stretches of one offset each; a day has the offset of its beginning."""
         start = max(first, self.first // DAY)
         end = min(first + PAGE_DAYS, self.last // DAY + 1)
         return [
-            (Span(-(-span.start // DAY), -(-span.end // DAY)), offset)
+            (Range(-(-span.start // DAY), -(-span.end // DAY)), offset)
             for span, offset in self.zone.stretches(start * DAY, end * DAY)
         ]
 
@@ -260,12 +260,12 @@ class Almanac:
     def _placed(self, group: ClockGroup, start: int) -> int:
         """The instants of a UTC day that the group's wall-clock times mean, by its rule for clock changes."""
         marks = self._on_instants(group, start)
-        silenced = {Fold.FIRST: self.zone.repeats, Fold.SECOND: self.zone.firsts}.get(group.fold, ())
+        silenced = {FoldRule.FIRST: self.zone.repeats, FoldRule.SECOND: self.zone.firsts}.get(group.fold, ())
         for span in _touching(silenced, start, start + DAY):
             low = max(span.start - start, 0) // self.grain
             high = min(span.end - start, DAY) // self.grain
             marks &= ~((1 << high) - (1 << low))
-        if group.gap is Gap.SHIFT:
+        if group.gap is GapRule.SHIFT:
             for gap in self.zone.gaps_within(start, start + DAY):
                 if group.marks_on_wall(gap.wall, self.grain):
                     marks |= 1 << (gap.instant - start) // self.grain
@@ -275,7 +275,7 @@ class Almanac:
         """The instants of a UTC day at which the clock on the wall shows one of the group's times."""
         marks = 0
         for span, offset in self.zone.stretches(start, start + DAY):
-            wall = Span(span.start + offset, span.end + offset)
+            wall = Range(span.start + offset, span.end + offset)
             marks |= group.marks_on_wall(wall, self.grain) << (span.start - start) // self.grain
         return marks
 
@@ -285,7 +285,7 @@ def _on_days(instants: tuple[int, ...], start: int, end: int) -> tuple[int, ...]
     return instants[bisect_left(instants, start * DAY) : bisect_left(instants, end * DAY)]
 
 
-def _touching(spans: tuple[Span, ...], start: int, end: int) -> tuple[Span, ...]:
+def _touching(spans: tuple[Range, ...], start: int, end: int) -> tuple[Range, ...]:
     low = bisect_left(spans, start - 2 * DAY, key=lambda span: span.end)
     high = bisect_left(spans, end, key=lambda span: span.start)
     return tuple(span for span in spans[low:high] if span.end > start)

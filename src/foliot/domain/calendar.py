@@ -14,7 +14,7 @@ from foliot.domain.days import LONGEST_MONTHS, Days, days_of_field, merged
 from foliot.domain.fields import DAY_OF_MONTH, HOUR, KINDS, MINUTE, MONTH, SECOND, Field, Source, parse_field
 
 
-class Gap(StrEnum):
+class GapRule(StrEnum):
     """What becomes of a wall-clock time that a clock change skips."""
 
     AUTO = "auto"
@@ -22,7 +22,7 @@ class Gap(StrEnum):
     SKIP = "skip"
 
 
-class Fold(StrEnum):
+class FoldRule(StrEnum):
     """Which of the instants at which a wall-clock time occurs more than once is meant."""
 
     AUTO = "auto"
@@ -46,8 +46,8 @@ class Calendar:
     month: str | None = None
     year: str | None = None
     day_of_week: str | None = None
-    gap: str = Gap.AUTO
-    fold: str = Fold.AUTO
+    gap: str = GapRule.AUTO
+    fold: str = FoldRule.AUTO
 
 
 class WallTimes(NamedTuple):
@@ -57,8 +57,8 @@ class WallTimes(NamedTuple):
     minute: int
     hour: int
     days: Days
-    gap: Gap
-    fold: Fold
+    gap: GapRule
+    fold: FoldRule
 
 
 class Reading(NamedTuple):
@@ -91,12 +91,12 @@ class Reading(NamedTuple):
         longest = max(LONGEST_MONTHS[month] for month in MONTH.values(self.month.values))
         return longest if min(DAY_OF_MONTH.values(self.day_of_month.values)) > longest else None
 
-    def wall_times(self, gap: Gap, fold: Fold) -> list[WallTimes]:
+    def wall_times(self, gap: GapRule, fold: FoldRule) -> list[WallTimes]:
         """The canonical calendars that this reading means, `auto` resolved."""
-        if gap is Gap.AUTO:
-            gap = Gap.SKIP if self.follows_elapsed_time else Gap.SHIFT
-        if fold is Fold.AUTO:
-            fold = Fold.BOTH if self.follows_elapsed_time else Fold.FIRST
+        if gap is GapRule.AUTO:
+            gap = GapRule.SKIP if self.follows_elapsed_time else GapRule.SHIFT
+        if fold is FoldRule.AUTO:
+            fold = FoldRule.BOTH if self.follows_elapsed_time else FoldRule.FIRST
         clock = (self.second.values, self.minute.values, self.hour.values)
         return [WallTimes(*clock, days, gap, fold) for days in self.days()]
 

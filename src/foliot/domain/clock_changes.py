@@ -4,10 +4,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from foliot.domain.almanac import Almanac
-from foliot.domain.calendar import Fold, Gap
+from foliot.domain.calendar import FoldRule, GapRule
 from foliot.domain.fields import HOUR
 from foliot.domain.times import Times
-from foliot.domain.zones import Span
+from foliot.domain.zones import Range
 
 
 class Effect(StrEnum):
@@ -20,8 +20,8 @@ class Effect(StrEnum):
     BOTH = "both"
 
 
-_EFFECT_OF_GAP = {Gap.SHIFT: Effect.SHIFTED, Gap.SKIP: Effect.SKIPPED}
-_EFFECT_OF_FOLD = {Fold.FIRST: Effect.FIRST, Fold.SECOND: Effect.SECOND, Fold.BOTH: Effect.BOTH}
+_EFFECT_OF_GAP = {GapRule.SHIFT: Effect.SHIFTED, GapRule.SKIP: Effect.SKIPPED}
+_EFFECT_OF_FOLD = {FoldRule.FIRST: Effect.FIRST, FoldRule.SECOND: Effect.SECOND, FoldRule.BOTH: Effect.BOTH}
 
 
 class ClockChange(NamedTuple):
@@ -44,17 +44,17 @@ def clock_changes(times: Times, start: int, end: int) -> list[ClockChange]:
     zone = almanac.zone
     found = []
     for group in almanac.groups:
-        steady = group.hour == HOUR.all and group.gap is Gap.SKIP and group.fold is Fold.BOTH
+        steady = group.hour == HOUR.all and group.gap is GapRule.SKIP and group.fold is FoldRule.BOTH
         for gap in zone.gaps_within(start, end):
             seconds = group.seconds_on_wall(gap.wall, almanac.grain)
-            if group.gap is Gap.SHIFT:
+            if group.gap is GapRule.SHIFT:
                 touched = seconds if times.matches(gap.instant) else ()
             else:
                 touched = tuple(second for second in seconds if almanac.may_skip(gap.instant, second))
             found.append(ClockChange(gap.instant, _EFFECT_OF_GAP[group.gap], touched, steady))
         for span in zone.repeats_within(start, end):
             offset = zone.offset_at(span.start)
-            seconds = group.seconds_on_wall(Span(span.start + offset, span.end + offset), almanac.grain)
+            seconds = group.seconds_on_wall(Range(span.start + offset, span.end + offset), almanac.grain)
             touched = tuple(second for second in seconds if any(map(times.matches, zone.instants_of(second))))
             found.append(ClockChange(span.start, _EFFECT_OF_FOLD[group.fold], touched, steady))
     return sorted(change for change in found if change.wall_seconds)
@@ -64,16 +64,18 @@ def effect_on(almanac: Almanac, instant: int) -> Effect | None:
     """The hand that a clock change had in this instant of the spec: shifted to it, or one of two of the same name."""
     zone = almanac.zone
     for gap in zone.gaps_within(instant, instant + 1):
-        if any(group.gap is Gap.SHIFT and group.seconds_on_wall(gap.wall, almanac.grain) for group in almanac.groups):
+        if any(
+            group.gap is GapRule.SHIFT and group.seconds_on_wall(gap.wall, almanac.grain) for group in almanac.groups
+        ):
             return Effect.SHIFTED
     shown = instant + zone.offset_at(instant)
     folds = {
         group.fold
         for group in almanac.groups
-        if group.seconds_on_wall(Span(shown, shown + almanac.grain), almanac.grain)
+        if group.seconds_on_wall(Range(shown, shown + almanac.grain), almanac.grain)
     }
-    if zone.is_repeat(instant) and folds & {Fold.SECOND, Fold.BOTH}:
+    if zone.is_repeat(instant) and folds & {FoldRule.SECOND, FoldRule.BOTH}:
         return Effect.SECOND
-    if zone.will_repeat(instant) and folds & {Fold.FIRST, Fold.BOTH}:
+    if zone.will_repeat(instant) and folds & {FoldRule.FIRST, FoldRule.BOTH}:
         return Effect.FIRST
     return None

@@ -12,7 +12,7 @@ from foliot.domain.schedule import State
 from foliot.domain.spec import Spec
 
 
-class Verdict(StrEnum):
+class LedgerVerdict(StrEnum):
     """What became of a moment."""
 
     RAN = "ran"
@@ -44,7 +44,7 @@ class Absence(StrEnum):
 
 
 class Explanation(NamedTuple):
-    verdict: Verdict
+    verdict: LedgerVerdict
     reason: Reason | Hold | Absence | None
     run_id: str | None
     sentence: str
@@ -109,13 +109,13 @@ _WAITS_FOR = {
 }
 
 _OF_STATUS = {
-    Status.SUCCESS: Verdict.RAN,
-    Status.ERROR: Verdict.FAILED,
-    Status.RUNNING: Verdict.RUNNING,
-    Status.WAITING: Verdict.HELD,
-    Status.PENDING: Verdict.HELD,
-    Status.SKIPPED: Verdict.SKIPPED,
-    Status.CANCELLED: Verdict.CANCELLED,
+    Status.SUCCESS: LedgerVerdict.RAN,
+    Status.ERROR: LedgerVerdict.FAILED,
+    Status.RUNNING: LedgerVerdict.RUNNING,
+    Status.WAITING: LedgerVerdict.HELD,
+    Status.PENDING: LedgerVerdict.HELD,
+    Status.SKIPPED: LedgerVerdict.SKIPPED,
+    Status.CANCELLED: LedgerVerdict.CANCELLED,
 }
 
 
@@ -140,7 +140,7 @@ def _telling(runs: Sequence[Record]) -> Record:
 def _from_row(run: Record, instant: int) -> Explanation:
     verdict = _OF_STATUS[run.status]
     if run.reason is Reason.MISSED:
-        verdict = Verdict.MISSED
+        verdict = LedgerVerdict.MISSED
     asked = {Kind.SLOT: "", Kind.MANUAL: " by hand", Kind.BACKFILL: " by a backfill"}[run.kind]
     said = _SAID.get(run.reason, str(run.reason)) if run.reason is not None else ""
     at = rfc3339(instant)
@@ -164,7 +164,7 @@ def _from_row(run: Record, instant: int) -> Explanation:
 
 
 def _from_gap(gap: Gap, instant: int) -> Explanation:
-    verdict = Verdict.MISSED if gap.reason is Reason.MISSED else Verdict.SKIPPED
+    verdict = LedgerVerdict.MISSED if gap.reason is Reason.MISSED else LedgerVerdict.SKIPPED
     span = f"one of {gap.size} from {rfc3339(gap.first_at)} to {rfc3339(gap.last_at)}"
     return Explanation(verdict, gap.reason, None, f"{rfc3339(instant)} was {verdict}, {span}: {_SAID[gap.reason]}.")
 
@@ -173,7 +173,7 @@ def _from_rules(known: Known, instant: int) -> Explanation:
     at = rfc3339(instant)
 
     def never(reason: Reason | Absence, why: str) -> Explanation:
-        return Explanation(Verdict.NEVER, reason, None, f"{at} is no moment of the schedule: {why}.")
+        return Explanation(LedgerVerdict.NEVER, reason, None, f"{at} is no moment of the schedule: {why}.")
 
     if absence := _absence(known.spec, instant):
         return never(*absence)
@@ -184,7 +184,7 @@ def _from_rules(known: Known, instant: int) -> Explanation:
     if instant < known.pruned_before:
         before = rfc3339(known.pruned_before)
         return Explanation(
-            Verdict.UNKNOWN, Absence.PRUNED, None, f"{at} is too long ago: rows before {before} are gone."
+            LedgerVerdict.UNKNOWN, Absence.PRUNED, None, f"{at} is too long ago: rows before {before} are gone."
         )
     if instant <= known.spec_since:
         since = rfc3339(known.spec_since)
@@ -203,18 +203,24 @@ def _to_come(known: Known, instant: int, never: Callable[[Reason | Absence, str]
     if instant > known.now:
         paused = " unless the schedule is still paused then" if state.is_paused(known.now) else ""
         return Explanation(
-            Verdict.FUTURE, Absence.FUTURE, None, f"{at} is still to come and will be judged then{paused}."
+            LedgerVerdict.FUTURE, Absence.FUTURE, None, f"{at} is still to come and will be judged then{paused}."
         )
     if state.is_paused(known.now):
         return Explanation(
-            Verdict.HELD, Reason.PAUSED, None, f"{at} fell into a pause that lasts: catch-up judges it on resuming."
+            LedgerVerdict.HELD,
+            Reason.PAUSED,
+            None,
+            f"{at} fell into a pause that lasts: catch-up judges it on resuming.",
         )
     if state.wake_at is not None and state.wake_at > known.now:
         return Explanation(
-            Verdict.FUTURE, Absence.FUTURE, None, f"{at} has come and is not due yet: jitter moves its start."
+            LedgerVerdict.FUTURE, Absence.FUTURE, None, f"{at} has come and is not due yet: jitter moves its start."
         )
     return Explanation(
-        Verdict.DUE, Absence.NOT_SWEPT, None, f"{at} is due and no worker that takes up its target has looked yet."
+        LedgerVerdict.DUE,
+        Absence.NOT_SWEPT,
+        None,
+        f"{at} is due and no worker that takes up its target has looked yet.",
     )
 
 

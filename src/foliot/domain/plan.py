@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from foliot.domain.calendar import Fold, Gap, Reading, WallTimes
+from foliot.domain.calendar import FoldRule, GapRule, Reading, WallTimes
 from foliot.domain.periods import Period
 from foliot.domain.slots import JitterMode
 from foliot.domain.zones import Zone
@@ -20,8 +20,8 @@ class Plan(NamedTuple):
     at: tuple[int, ...]
     first: int | None
     last: int | None
-    gap: Gap
-    fold: Fold
+    gap: GapRule
+    fold: FoldRule
     """As the spec has them, `auto` unresolved."""
     jitter: int
     """Microseconds."""

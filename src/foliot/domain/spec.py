@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from foliot.domain.advice import SpecWarning, warnings_about
 from foliot.domain.almanac import Almanac
-from foliot.domain.calendar import Calendar, Fold, Gap, Reading, WallTimes, read_calendar
+from foliot.domain.calendar import Calendar, FoldRule, GapRule, Reading, WallTimes, read_calendar
 from foliot.domain.canonical import Json, calendar_as_json, calendar_from_json, exclusion_as_json
 from foliot.domain.cron import CronText, Every, read_cron
 from foliot.domain.description import describe
@@ -75,8 +75,8 @@ class Spec:
     """An IANA name; if absent, the one that the cron text names with `TZ=`, else UTC."""
     jitter: timedelta = timedelta()
     jitter_mode: str = JitterMode.AFTER
-    gap: str = Gap.AUTO
-    fold: str = Fold.AUTO
+    gap: str = GapRule.AUTO
+    fold: str = FoldRule.AUTO
     dialect: str = Dialect.CRON
     manual: bool = False
     """No moments of its own: runs only when somebody triggers it."""
@@ -152,7 +152,7 @@ class Spec:
         if not isinstance(self.timezone, str | None):
             raise Invalid(f"timezone takes an IANA name such as 'Europe/Berlin', got {self.timezone!r}")
         zone = load_zone(_zone_name(self.timezone, texts))
-        gap, fold = _option(Gap, "gap", self.gap), _option(Fold, "fold", self.fold)
+        gap, fold = _option(GapRule, "gap", self.gap), _option(FoldRule, "fold", self.fold)
         read = [(text.moments, gap, fold) for text in texts if isinstance(text.moments, Reading)]
         read += [
             (read_calendar(calendar), *_own_rule(calendar, gap, fold))
@@ -171,7 +171,7 @@ class Spec:
             readings=tuple(reading for reading, _, _ in read),
             calendars=tuple(_distinct(reading.wall_times(gap, fold) for reading, gap, fold in read)),
             excluded_readings=tuple(excluded),
-            exclusions=tuple(_distinct(reading.wall_times(Gap.SKIP, Fold.BOTH) for reading in excluded)),
+            exclusions=tuple(_distinct(reading.wall_times(GapRule.SKIP, FoldRule.BOTH) for reading in excluded)),
             periods=tuple(periods),
             at=tuple(sorted({_one_off(moment, zone) for moment in _all(datetime, "at", self.at)})),
             first=start if start is None or start > FIRST_INSTANT else None,
@@ -231,9 +231,9 @@ def _zone_name(timezone: str | None, texts: list[CronText]) -> str:
     return next((name for name in named if name is not None), UTC_ZONE)
 
 
-def _own_rule(calendar: Calendar, gap: Gap, fold: Fold) -> tuple[Gap, Fold]:
-    own_gap, own_fold = _option(Gap, "gap", calendar.gap), _option(Fold, "fold", calendar.fold)
-    return gap if own_gap is Gap.AUTO else own_gap, fold if own_fold is Fold.AUTO else own_fold
+def _own_rule(calendar: Calendar, gap: GapRule, fold: FoldRule) -> tuple[GapRule, FoldRule]:
+    own_gap, own_fold = _option(GapRule, "gap", calendar.gap), _option(FoldRule, "fold", calendar.fold)
+    return gap if own_gap is GapRule.AUTO else own_gap, fold if own_fold is FoldRule.AUTO else own_fold
 
 
 def _bounds(start_at: datetime | None, end_at: datetime | None, zone: Zone) -> tuple[int | None, int | None]:

@@ -9,12 +9,12 @@ from math import gcd
 from operator import or_
 from typing import NamedTuple
 
-from foliot.domain.calendar import Fold, Gap, WallTimes
+from foliot.domain.calendar import FoldRule, GapRule, WallTimes
 from foliot.domain.days import NEW_YEARS, Days, marked_days, merged
 from foliot.domain.durations import DAY, MINUTE
 from foliot.domain.fields import FIRST_YEAR, LAST_YEAR
 from foliot.domain.marks import flags, marked_seconds
-from foliot.domain.zones import Span
+from foliot.domain.zones import Range
 
 _FEW_GROUPS = 16
 
@@ -25,8 +25,8 @@ class ClockGroup(NamedTuple):
     second: int
     minute: int
     hour: int
-    gap: Gap
-    fold: Fold
+    gap: GapRule
+    fold: FoldRule
     days: tuple[Days, ...]
 
     def marks(self, grain: int) -> int:
@@ -46,14 +46,14 @@ class ClockGroup(NamedTuple):
             return False
         return bool(marked_days(self.days, year)[day - NEW_YEARS[year - FIRST_YEAR]])
 
-    def has_time_within(self, window: Span) -> bool:
+    def has_time_within(self, window: Range) -> bool:
         """Whether it names a time of day in the window, on whatever day; a window may reach over midnight."""
         marks = self.marks(1)
         day = (1 << min(window.end, DAY)) - (1 << window.start)
         next_day = (1 << max(window.end - DAY, 0)) - 1
         return bool(marks & (day | next_day))
 
-    def marks_on_wall(self, wall: Span, grain: int) -> int:
+    def marks_on_wall(self, wall: Range, grain: int) -> int:
         """The wall-clock times of the span that it names, whether or not they exist; the first is the lowest bit."""
         marks = 0
         for day in range(wall.start // DAY, (wall.end - 1) // DAY + 1):
@@ -63,14 +63,14 @@ class ClockGroup(NamedTuple):
                 marks |= part << (day * DAY + low - wall.start) // grain
         return marks
 
-    def seconds_on_wall(self, wall: Span, grain: int) -> tuple[int, ...]:
+    def seconds_on_wall(self, wall: Range, grain: int) -> tuple[int, ...]:
         """The same as wall-clock seconds."""
         shown = range(wall.start, wall.end, grain)
         return tuple(compress(shown, flags(self.marks_on_wall(wall, grain), len(shown))))
 
 
 def grouped(calendars: Iterable[WallTimes]) -> tuple[ClockGroup, ...]:
-    groups: dict[tuple[int, int, int, Gap, Fold], list[Days]] = {}
+    groups: dict[tuple[int, int, int, GapRule, FoldRule], list[Days]] = {}
     for second, minute, hour, days, gap, fold in calendars:
         groups.setdefault((second, minute, hour, gap, fold), []).append(days)
     return tuple(ClockGroup(*clock, tuple(merged(days))) for clock, days in groups.items())
@@ -87,7 +87,7 @@ class _YearPlan(NamedTuple):
     """The number of each day's kind, 0 for those on which nothing can happen, and where the others begin and end."""
 
     kinds: Sequence[int]
-    live: Span
+    live: Range
 
 
 class WallDays:
@@ -171,7 +171,7 @@ class WallDays:
 
     def _find_plan(self, year: int) -> _YearPlan:
         if year > LAST_YEAR:
-            return _YearPlan(bytes(366), Span(0, 0))
+            return _YearPlan(bytes(366), Range(0, 0))
         place = year - FIRST_YEAR
         groups = (*self._groups, *self._exclusions)
         new_year = NEW_YEARS[place]
@@ -193,7 +193,7 @@ class WallDays:
             numbers = [self._number(present) for present in zip(*rows, strict=True)]
             kinds = array("I", numbers or [self._number(())] * 366)
         marks = kinds if isinstance(kinds, bytes) else bytes(map(bool, kinds))
-        return _YearPlan(kinds, Span(len(marks) - len(marks.lstrip(b"\0")), len(marks.rstrip(b"\0"))))
+        return _YearPlan(kinds, Range(len(marks) - len(marks.lstrip(b"\0")), len(marks.rstrip(b"\0"))))
 
     def _number(self, present: tuple[int, ...]) -> int:
         """The number of the kind of day on which just these groups and exclusions are present."""

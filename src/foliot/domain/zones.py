@@ -26,7 +26,7 @@ _NEAR = 2 * DAY
 """Farther apart than this, two changes cannot touch the same wall-clock times."""
 
 
-class Span(NamedTuple):
+class Range(NamedTuple):
     """From `start` up to but without `end`."""
 
     start: int
@@ -37,7 +37,7 @@ class ClockGap(NamedTuple):
     """Wall-clock times that do not exist, and the first instant after them."""
 
     instant: int
-    wall: Span
+    wall: Range
 
 
 class Zone(NamedTuple):
@@ -47,11 +47,11 @@ class Zone(NamedTuple):
     offsets: tuple[int, ...]
     """The offsets in seconds east of Greenwich: before the first change, and after each."""
     gaps: tuple[ClockGap, ...]
-    gap_windows: frozenset[Span]
+    gap_windows: frozenset[Range]
     """Which times of day gaps skip, in seconds from midnight; one that begins before midnight may end after it."""
-    firsts: tuple[Span, ...]
+    firsts: tuple[Range, ...]
     """Instants whose wall-clock time will occur again."""
-    repeats: tuple[Span, ...]
+    repeats: tuple[Range, ...]
     """Instants whose wall-clock time has occurred before."""
     grain: int
     """Offsets and changes are multiples of so many seconds: a divisor of 60, or 60 times a divisor of 60."""
@@ -59,12 +59,12 @@ class Zone(NamedTuple):
     def offset_at(self, instant: int) -> int:
         return self.offsets[bisect_right(self.starts, instant)]
 
-    def stretches(self, start: int, end: int) -> Iterator[tuple[Span, int]]:
+    def stretches(self, start: int, end: int) -> Iterator[tuple[Range, int]]:
         """The parts of [start, end) between clock changes, each with its offset."""
         place = bisect_right(self.starts, start)
         while start < end:
             stop = min(end, self.starts[place]) if place < len(self.starts) else end
-            yield Span(start, stop), self.offsets[place]
+            yield Range(start, stop), self.offsets[place]
             start = stop
             place += 1
 
@@ -72,7 +72,7 @@ class Zone(NamedTuple):
         """The instants in [start, end) at which the clock changes."""
         return self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
 
-    def repeats_within(self, start: int, end: int) -> tuple[Span, ...]:
+    def repeats_within(self, start: int, end: int) -> tuple[Range, ...]:
         """The repeated stretches that begin at an instant in [start, end)."""
         return self.repeats[bisect_left(self.repeats, (start,)) : bisect_left(self.repeats, (end,))]
 
@@ -112,7 +112,7 @@ def load_zone(name: str) -> Zone:
     firsts, repeats = _repeated(stretches)
     gaps = _gaps(stretches)
     windows = frozenset(
-        Span(gap.wall.start % DAY, gap.wall.start % DAY + gap.wall.end - gap.wall.start) for gap in gaps
+        Range(gap.wall.start % DAY, gap.wall.start % DAY + gap.wall.end - gap.wall.start) for gap in gaps
     )
     return Zone(name, starts, offsets, gaps, windows, firsts, repeats, _grain(starts, offsets))
 
@@ -239,14 +239,14 @@ def _days_before_month(year: int, month: int) -> int:
 class _Stretch(NamedTuple):
     """Between two clock changes: instants, and the wall-clock times they have."""
 
-    instants: Span
-    wall: Span
+    instants: Range
+    wall: Range
 
 
 def _wall_stretches(starts: tuple[int, ...], offsets: tuple[int, ...]) -> list[_Stretch]:
     edges = [FIRST_INSTANT - 4 * _NEAR, *starts, LAST_INSTANT + 4 * _NEAR]
     return [
-        _Stretch(Span(start, end), Span(start + offset, end + offset))
+        _Stretch(Range(start, end), Range(start + offset, end + offset))
         for start, end, offset in zip(edges, edges[1:], offsets, strict=False)
     ]
 
@@ -264,13 +264,13 @@ def _neighbours(stretches: list[_Stretch], place: int) -> Iterator[tuple[int, _S
         yield other, stretches[other]
 
 
-def _repeated(stretches: list[_Stretch]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    firsts: list[Span] = []
-    repeats: list[Span] = []
+def _repeated(stretches: list[_Stretch]) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
+    firsts: list[Range] = []
+    repeats: list[Range] = []
     for place, (instants, wall) in enumerate(stretches):
         offset = wall.start - instants.start
         for other, neighbour in _neighbours(stretches, place):
-            shared = Span(max(wall.start, neighbour.wall.start) - offset, min(wall.end, neighbour.wall.end) - offset)
+            shared = Range(max(wall.start, neighbour.wall.start) - offset, min(wall.end, neighbour.wall.end) - offset)
             if shared.start < shared.end:
                 (firsts if other > place else repeats).append(shared)
     return tuple(sorted(firsts)), tuple(sorted(repeats))
@@ -282,7 +282,7 @@ def _gaps(stretches: list[_Stretch]) -> tuple[ClockGap, ...]:
         before, after = stretches[place - 1], stretches[place]
         if before.wall.end >= after.wall.start:
             continue
-        missing = [Span(before.wall.end, after.wall.start)]
+        missing = [Range(before.wall.end, after.wall.start)]
         # A time skipped here may exist all the same, when the clock is soon put back again.
         for _, other in _neighbours(stretches, place):
             missing = [part for span in missing for part in _without(span, other.wall)]
@@ -290,10 +290,10 @@ def _gaps(stretches: list[_Stretch]) -> tuple[ClockGap, ...]:
     return tuple(gaps)
 
 
-def _without(span: Span, other: Span) -> list[Span]:
+def _without(span: Range, other: Range) -> list[Range]:
     if other.end <= span.start or span.end <= other.start:
         return [span]
-    return [Span(span.start, max(span.start, other.start)), Span(min(span.end, other.end), span.end)]
+    return [Range(span.start, max(span.start, other.start)), Range(min(span.end, other.end), span.end)]
 
 
 def _grain(starts: tuple[int, ...], offsets: tuple[int, ...]) -> int:

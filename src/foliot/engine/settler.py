@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from foliot.books.configurations import Configurations, Scheduled
-from foliot.books.ending import End, post_end
+from foliot.books.ending import RunEnd, post_end
 from foliot.books.entries import Entries
 from foliot.domain.runs import Kind, Order, Status
 from foliot.domain.schedule import State
@@ -110,9 +110,9 @@ def _is_plain(report: Report, state: State) -> bool:
     )
 
 
-def end_of(report: Report) -> End:
+def end_of(report: Report) -> RunEnd:
     launch = report.launch
-    return End(
+    return RunEnd(
         ref=launch.ref,
         schedule_ref=launch.schedule_ref,
         kind=Kind(launch.kind),

@@ -14,7 +14,7 @@ from foliot.execution.context import Asked, Cancelled, Context, LimitExceeded
 from foliot.execution.executing import failure_of
 from foliot.executors.answers import code_for, quote
 from foliot.executors.http import Caller
-from foliot.executors.python import Function, PythonExecutor, Registered, registered
+from foliot.executors.python import Function, PythonExecutor, RegisteredFunction, registered
 
 _RETRIED = (ErrorCode.INTERNAL, ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.RATE_LIMIT, ErrorCode.TIMEOUT)
 """What may go better the next time."""
@@ -72,7 +72,7 @@ class ActionContext:
         self.run.report_usage(f"{self._place}/{unit}", model=model, tokens=tokens, cost=cost, source=source)
 
 
-class Attempted(NamedTuple):
+class ActionOutcome(NamedTuple):
     """What an action came to."""
 
     attempts: int
@@ -96,7 +96,7 @@ class Actions:
         """Who calls functions, on the loop or in threads."""
         self._caller = caller
         """Who makes calls over HTTP."""
-        self._actions: dict[str, Registered] = {}
+        self._actions: dict[str, RegisteredFunction] = {}
 
     def register(self, name: str, function: Function) -> None:
         known = self._actions.get(name)
@@ -106,7 +106,7 @@ class Actions:
 
     async def perform(
         self, action: Action, given: Any, context: Callable[[int], ActionContext], interruptible: Callable[[bool], None]
-    ) -> Attempted:
+    ) -> ActionOutcome:
         """Do it, and again while it fails of what may go better; whoever asked it to stop is let through."""
         attempt = 0
         while True:
@@ -120,13 +120,13 @@ class Actions:
             except Asked:
                 context(attempt).run.withdraw_question()
                 words = "an action of a workflow cannot ask a person: have a graph ask, and let it start the workflow"
-                return Attempted(attempt, failure=Final(ErrorCode.INVALID_REQUEST, words=words))
+                return ActionOutcome(attempt, failure=Final(ErrorCode.INVALID_REQUEST, words=words))
             except BaseException as error:  # Whatever its code raises, the action has failed.
                 failure = _failure(error)
                 if attempt > action.retry.retries or failure.error not in _RETRIED:
-                    return Attempted(attempt, failure=failure)
+                    return ActionOutcome(attempt, failure=failure)
             else:
-                return Attempted(attempt, output)
+                return ActionOutcome(attempt, output)
             await asyncio.sleep(action.retry.wait_after(attempt))
 
     async def _within(self, timeout_ms: int, work: Any) -> Any:

@@ -19,7 +19,7 @@ from foliot.domain.workflows import Workflow
 from foliot.execution.context import Cancelled, Context, LimitExceeded
 from foliot.execution.executing import Execution, Request, failure_of, success_of
 from foliot.execution.records import Records
-from foliot.executors.actions import ActionContext, Actions, Attempted
+from foliot.executors.actions import ActionContext, ActionOutcome, Actions
 from foliot.executors.http import Caller
 from foliot.executors.journal import Entry, Journal
 from foliot.executors.python import Function, PythonExecutor
@@ -86,7 +86,7 @@ class _Run:
         self._context: Context = request.context
         self._actions = actions
         self._journal = journal
-        self._tasks: dict[asyncio.Task[Attempted], Entry] = {}
+        self._tasks: dict[asyncio.Task[ActionOutcome], Entry] = {}
         self._threads = 0
         self._progression: Progression
         self._inputs: Any = None
@@ -218,7 +218,7 @@ class _Run:
             del self._tasks[task]
         return [self._ended(entry, task.result()) for task, entry in finished]
 
-    def _ended(self, entry: Entry, attempted: Attempted) -> Entry:
+    def _ended(self, entry: Entry, attempted: ActionOutcome) -> Entry:
         if attempted.failure is None:
             state = self._progression.settle(entry.place, attempted.output)
         else:

@@ -18,10 +18,10 @@ from foliot.execution.context import Context
 from foliot.execution.executing import Request
 from foliot.executors.checkpoints import Checkpoints
 from foliot.executors.graph_failures import failed
-from foliot.executors.graph_places import Graph, Place, checkpoint_of, place_of
+from foliot.executors.graph_places import Graph, GraphPlace, checkpoint_of, place_of
 from foliot.executors.graph_transcript import MODES, Ear, Transcript
 from foliot.executors.graph_values import input_of, last_words, messages_in, result_of, shown
-from foliot.executors.langgraph import Registered, Thread
+from foliot.executors.langgraph import RegisteredGraph, Thread
 
 _APPROVAL = "approval"
 
@@ -36,7 +36,7 @@ async def kept(graph: Graph, checkpoints: Checkpoints) -> AsyncIterator[Graph]:
         yield graph.copy(update={"checkpointer": saver})
 
 
-async def held(graph: Graph, registered: Registered, request: Request) -> AsyncGenerator[Event | Final]:
+async def held(graph: Graph, registered: RegisteredGraph, request: Request) -> AsyncGenerator[Event | Final]:
     """What the graph says, and last what it came to."""
     context = request.context
     ear = Ear()
@@ -63,7 +63,7 @@ async def held(graph: Graph, registered: Registered, request: Request) -> AsyncG
     yield result_of(graph, snapshot.values)
 
 
-def config_of(registered: Registered, context: Context, ear: Ear) -> RunnableConfig:
+def config_of(registered: RegisteredGraph, context: Context, ear: Ear) -> RunnableConfig:
     """What the graph's nodes, and whoever watches them, are told of the run."""
     is_shared = registered.thread is Thread.SCHEDULE
     config = RunnableConfig(
@@ -84,7 +84,7 @@ def config_of(registered: Registered, context: Context, ear: Ear) -> RunnableCon
     return config
 
 
-async def _known(graph: Graph, config: RunnableConfig, run_id: str, place: Place) -> list[BaseMessage]:
+async def _known(graph: Graph, config: RunnableConfig, run_id: str, place: GraphPlace) -> list[BaseMessage]:
     """The messages that were in the thread before the run began."""
     if not place.is_begun:
         return list(messages_in(place.snapshot.values))
@@ -128,7 +128,7 @@ def _excess(request: Request) -> Final | None:
     return None if exceeded is None else Final(ErrorCode.ABORTED, words=f"it has used {exceeded}")
 
 
-def _question(registered: Registered, snapshot: StateSnapshot) -> Question:
+def _question(registered: RegisteredGraph, snapshot: StateSnapshot) -> Question:
     """What the graph stopped for, as one question; where it stopped is kept with it."""
     asked = {interrupt.id: shown(interrupt.value) for interrupt in snapshot.interrupts}
     data: Any = asked

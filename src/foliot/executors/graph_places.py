@@ -12,7 +12,7 @@ from foliot.domain.questions import Answer
 Graph = Pregel[Any, Any, Any, Any]
 
 
-class Place(NamedTuple):
+class GraphPlace(NamedTuple):
     """What the thread holds, and what is to be done."""
 
     snapshot: StateSnapshot
@@ -24,24 +24,24 @@ class Place(NamedTuple):
     """What it is called with; None lets it go on from its checkpoint."""
 
 
-async def place_of(graph: Graph, config: RunnableConfig, run_id: str, answer: Answer | None, given: Any) -> Place:
+async def place_of(graph: Graph, config: RunnableConfig, run_id: str, answer: Answer | None, given: Any) -> GraphPlace:
     """Where the run stands; `given` is its input, if it has not begun."""
     snapshot = await graph.aget_state(config)
     if (snapshot.metadata or {}).get("run_id") != run_id:
-        return Place(snapshot, is_begun=False, goes_on=True, given=given)
+        return GraphPlace(snapshot, is_begun=False, goes_on=True, given=given)
     if not snapshot.tasks:
-        return Place(snapshot, is_begun=True, goes_on=False)
+        return GraphPlace(snapshot, is_begun=True, goes_on=False)
     asked = {} if answer is None else json.loads(answer.reference or "{}")
     open_ids = {interrupt.id for interrupt in snapshot.interrupts}
     answered = open_ids.intersection(asked.get("interrupts", ()))
     if answer is not None and answered:
         resume = dict.fromkeys(sorted(answered), reply_of(answer))
-        return Place(snapshot, is_begun=True, goes_on=True, given=Command(resume=resume))
+        return GraphPlace(snapshot, is_begun=True, goes_on=True, given=Command(resume=resume))
     if open_ids:
         waiting = sum(1 for task in snapshot.tasks if task.interrupts)
-        return Place(snapshot, is_begun=True, goes_on=waiting < len(snapshot.next))
+        return GraphPlace(snapshot, is_begun=True, goes_on=waiting < len(snapshot.next))
     is_let_pass = asked.get("checkpoint") == checkpoint_of(snapshot)
-    return Place(snapshot, is_begun=True, goes_on=is_let_pass or not await _is_at_breakpoint(graph, snapshot))
+    return GraphPlace(snapshot, is_begun=True, goes_on=is_let_pass or not await _is_at_breakpoint(graph, snapshot))
 
 
 def reply_of(answer: Answer) -> dict[str, Any]:

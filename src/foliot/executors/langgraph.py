@@ -40,7 +40,7 @@ class Thread(StrEnum):
     """All runs of a schedule share one: what was said stays in it, and it grows."""
 
 
-class Registered(NamedTuple):
+class RegisteredGraph(NamedTuple):
     """A graph, and how it is run."""
 
     target: str
@@ -58,7 +58,7 @@ class LangGraphExecutor:
 
     def __init__(self, url: str) -> None:
         self.checkpoints: Checkpoints = StoredCheckpoints(url)
-        self._registered: dict[str, Registered] = {}
+        self._registered: dict[str, RegisteredGraph] = {}
         self._graphs: dict[str, Pregel[Any, Any, Any, Any]] = {}
 
     def register(
@@ -87,7 +87,7 @@ class LangGraphExecutor:
         asked = who if isinstance(who, str) else tuple(who)
         asks = partial(question_of, who=asked, expires_in=expires_in, at_expiry=at_expiry)
         asks("approval")
-        self._registered[target] = Registered(
+        self._registered[target] = RegisteredGraph(
             target, graph, Thread(thread), recursion_limit, tuple(callbacks), on_unknown, asks
         )
         return target

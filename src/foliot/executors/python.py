@@ -20,7 +20,7 @@ PROVIDER = "python"
 Function = Callable[..., Any]
 
 
-class Registered(NamedTuple):
+class RegisteredFunction(NamedTuple):
     """A function, and how it is called."""
 
     function: Function
@@ -33,7 +33,7 @@ class PythonExecutor:
     """The functions of one program."""
 
     def __init__(self, threads: int = 64, *, inline: bool = False) -> None:
-        self._functions: dict[str, Registered] = {}
+        self._functions: dict[str, RegisteredFunction] = {}
         self._threads = threads
         self._busy = 0
         self._counting = threading.Lock()
@@ -90,7 +90,9 @@ class PythonExecutor:
 
         return await self.invoke(found, None if given is None else json.loads(given), context, interruptible)
 
-    async def invoke(self, found: Registered, given: Any, context: Any, interruptible: Callable[[bool], None]) -> Any:
+    async def invoke(
+        self, found: RegisteredFunction, given: Any, context: Any, interruptible: Callable[[bool], None]
+    ) -> Any:
         """Call it with (input, ctx), on the loop or in a thread; who waits is told while it cannot be interrupted."""
         arguments = (given, context)[: found.parameters]
         if found.is_async:
@@ -137,9 +139,9 @@ class PythonExecutor:
             self._pool = None
 
 
-def registered(name: str, function: Function, on_unknown: OnUnknown = OnUnknown.REDELIVER) -> Registered:
+def registered(name: str, function: Function, on_unknown: OnUnknown = OnUnknown.REDELIVER) -> RegisteredFunction:
     """Invalid when it cannot be called with (input, ctx), or with the first of them, or with nothing."""
-    return Registered(function, _is_async(function), _parameters(name, function), on_unknown)
+    return RegisteredFunction(function, _is_async(function), _parameters(name, function), on_unknown)
 
 
 def _called(function: Function, arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:

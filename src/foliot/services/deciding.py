@@ -18,7 +18,7 @@ from foliot.rows import QuestionRow, RunRow, ScheduleRow
 _SOON = 1.0
 
 
-class Decision(NamedTuple):
+class GivenDecision(NamedTuple):
     """What somebody wants done about a run that waits."""
 
     verdict: Verdict
@@ -36,7 +36,7 @@ class Decision(NamedTuple):
 
 
 def decide(
-    tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state: State, run_id: str, decision: Decision
+    tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state: State, run_id: str, decision: GivenDecision
 ) -> None:
     """Deliver it, unless it was delivered before; Conflict when something else was decided, Denied to others."""
     questions = tx.questions_of([run.ref])
@@ -82,7 +82,7 @@ def complete(
     post_completion(tx, entries, scheduled(row), state, run, outcome)
 
 
-def _check(question: QuestionRow, run: RunRow, run_id: str, decision: Decision, now: int) -> None:
+def _check(question: QuestionRow, run: RunRow, run_id: str, decision: GivenDecision, now: int) -> None:
     if run.status != Status.WAITING or question.closed_at is not None:
         by = "" if question.decided_by is None else f", {question.verdict} by {question.decided_by}"
         raise Conflict(f"run {run_id} does not wait any more: it is {run.status}{by}")

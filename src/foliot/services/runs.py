@@ -18,7 +18,7 @@ from foliot.domain.settlement import Outcome
 from foliot.domain.slots import Slot, read_run_id
 from foliot.ports import Transaction
 from foliot.rows import RunFilter, RunRow, ScheduleRow
-from foliot.services.deciding import Decision, complete, decide
+from foliot.services.deciding import GivenDecision, complete, decide
 from foliot.services.desk import Desk, find_row
 from foliot.services.schedules import Moment
 from foliot.services.views import Gap, Question, Receipt, Run, question_view, receipt_view, run_view
@@ -111,7 +111,7 @@ class RunVerbs:
 
     def decide(self, run_id: str, verdict: str, *, feedback: Any = None, by: str = LOCAL, id: str | None = None) -> Run:
         """Answer a run that waits: approve, revise or reject. Told twice under one id, it is told once."""
-        decision = Decision(verdict_of(verdict), feedback_of(feedback), user_of(by), text_of("id", id))
+        decision = GivenDecision(verdict_of(verdict), feedback_of(feedback), user_of(by), text_of("id", id))
 
         def act(tx: Transaction, entries: Entries) -> None:
             decide(tx, entries, *_find_held(tx, run_id), run_id, decision)

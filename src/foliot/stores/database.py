@@ -17,7 +17,7 @@ from sqlalchemy.pool import StaticPool
 
 from foliot.domain.errors import Invalid, Unavailable
 from foliot.ports import Clock
-from foliot.stores.dialect import Dialect, PostgresqlDialect, SqliteDialect
+from foliot.stores.dialect import PostgresqlDialect, SqlDialect, SqliteDialect
 from foliot.stores.lock_file import LockFile
 from foliot.stores.migration import NEWEST, migrate, version_of
 from foliot.stores.transaction import SqlTransaction
@@ -50,7 +50,7 @@ _MIGRATION_LOCK = 0x666F6C696F74
 class SqliteDatabase:
     """One file, one process, one writer; any number of readers."""
 
-    dialect: Dialect = SqliteDialect()
+    dialect: SqlDialect = SqliteDialect()
     is_local = True
 
     def __init__(self, url: URL, clock: Clock) -> None:
@@ -143,7 +143,7 @@ class SqliteDatabase:
 class PostgresqlDatabase:
     """A server, and any number of processes. Its clock is the authority unless another is given."""
 
-    dialect: Dialect = PostgresqlDialect()
+    dialect: SqlDialect = PostgresqlDialect()
     is_local = False
 
     def __init__(self, url: URL, clock: Clock | None) -> None:

@@ -67,7 +67,7 @@ def _unnest(names: Sequence[str], types: Sequence[str]) -> str:
     return f"unnest({arrays}) AS s({', '.join(names)})"
 
 
-class Dialect(Protocol):
+class SqlDialect(Protocol):
     """What the statements ask of a database."""
 
     lock: str

@@ -6,14 +6,14 @@ from typing import Any, cast
 from sqlalchemy import Connection
 from sqlalchemy.engine.interfaces import DBAPICursor
 
-from foliot.stores.dialect import Dialect
+from foliot.stores.dialect import SqlDialect
 
 
 class Part:
     """A connection inside a transaction. `now` is fixed when it begins."""
 
     def __init__(
-        self, cx: Connection, cursor: DBAPICursor, dialect: Dialect, now: int, next_ref: Callable[[], int]
+        self, cx: Connection, cursor: DBAPICursor, dialect: SqlDialect, now: int, next_ref: Callable[[], int]
     ) -> None:
         self.cx = cx
         self.cursor = cursor
