@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from foliot import Invalid, Spec
 from foliot.domain.runs import Kind
-from foliot.domain.slots import JitterMode, SlotKey, fraction_of, gate_key, jittered, read_run_id, run_id
+from foliot.domain.slots import JitterMode, SlotKey, fraction_of, jittered, read_run_id, run_id
 from tests.builders import at
 
 NOON = at("2026-11-15T12:00:00Z")
@@ -86,10 +86,9 @@ class TestIdentity:
     def test_a_backfilled_slot_is_named_by_its_backfill_too(self) -> None:
         assert str(self.BACKFILL) == "digest:backfill:7:2026-11-15T12:00:00Z"
 
-    def test_attempts_at_a_slot_share_its_key_and_have_a_name_and_a_gate_key_each(self) -> None:
+    def test_attempts_at_a_slot_share_its_key_and_have_a_name_each(self) -> None:
         assert run_id(self.SLOT, 1) == "digest:2026-11-15T12:00:00Z~1"
         assert run_id(self.SLOT, 2) == "digest:2026-11-15T12:00:00Z~2"
-        assert gate_key(self.SLOT, 2) == "digest:2026-11-15T12:00:00Z#2"
 
     @given(
         st.builds(

@@ -5,8 +5,6 @@ from datetime import UTC
 import pytest
 
 from foliot import Conflict, NotFound
-from foliot.domain.runs import Kind
-from foliot.domain.slots import SlotKey, gate_key
 from tests.engine.invariants import Books
 from tests.engine.timelines import Failing, Job, a_world, at, clock, timeline
 
@@ -17,7 +15,6 @@ def test_a_runs_id_is_its_slot_and_attempt_and_its_key_the_slot_alone() -> None:
         world.advance_to(at("12:05"))
         (run,) = world.runs("job")
         assert (run.id, run.idempotency_key) == ("job:2026-11-15T12:05:00Z~1", "job:2026-11-15T12:05:00Z")
-        assert gate_key(SlotKey("job", Kind.SLOT, 1_794_744_300_000_000), 1) == "job:2026-11-15T12:05:00Z#1"
         assert job.seen[0].scheduled_for == at("12:05")
         assert job.seen[0].scheduled_for.tzinfo is UTC
 

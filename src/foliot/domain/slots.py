@@ -49,11 +49,6 @@ def run_id(key: SlotKey, attempt: int) -> str:
     return f"{key}~{attempt}"
 
 
-def gate_key(key: SlotKey, attempt: int) -> str:
-    """What makes an execution of that attempt the same execution, however often it is delivered."""
-    return f"{key}#{attempt}"
-
-
 def read_run_id(text: str) -> tuple[SlotKey, int]:
     """The slot and the attempt that a run id names."""
     try:
