@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from foliot.engine.settings import EngineSettings
+from foliot.execution.context import Cancelled, Context
 from foliot.executors.python import PythonExecutor
+from foliot.services.views import Run
 from foliot.wiring import Parts
 
 THREADS = 2
@@ -19,6 +21,7 @@ class _Bench:
 
     def __init__(self, folder: Path, runs: int, **options: str) -> None:
         self.end = threading.Event()
+        self.ended: list[Run] = []
         self.executor = PythonExecutor(threads=THREADS)
         self.executor.register("wait", lambda: self.end.wait(60))
         self.parts = Parts(f"sqlite:///{folder / 'threads.db'}", {"python": self.executor})
@@ -43,6 +46,7 @@ class _Bench:
             await task
 
         asyncio.run(main())
+        self.ended = self.parts.runs.list(limit=100)
         self.executor.close()
         self.parts.close()
 
@@ -76,3 +80,21 @@ def test_a_thread_that_was_given_up_on_is_used_again_soon_after_it_is_free(tmp_p
 
     # It would find out at its next look, but that is far.
     bench.work(EngineSettings(look=3_600_000_000), watch)
+
+
+def test_a_thread_whose_run_has_timed_out_is_told_so_at_its_next_heartbeat(tmp_path: Path) -> None:
+    bench = _Bench(tmp_path, runs=1, target="python:beat", timeout="0.1s")
+    told: list[str] = []
+
+    def beat(input: None, ctx: Context) -> None:
+        try:
+            while not bench.end.wait(0.01):
+                ctx.heartbeat()
+        except Cancelled as order:
+            told.append(str(order))
+
+    bench.executor.register("beat", beat)
+    bench.work(EngineSettings(), lambda: bool(told))
+    (run,) = bench.ended
+    assert told == [f"{run.id} was asked to stop"]
+    assert (run.status, run.reason) == ("error", "timeout")

@@ -27,6 +27,9 @@ BY_ORDER = {
 }
 """How a run ends that does as its worker was told."""
 
+TIMED_OUT = Outcome(Status.ERROR, Reason.TIMEOUT, error="it ran longer than its timeout")
+STOPPED_ITSELF = Outcome(Status.ERROR, Reason.ABORTED, error="it cancelled itself")
+
 
 class Ended(NamedTuple):
     """What is known of a run that ended."""

@@ -10,7 +10,7 @@ from foliot.domain.delivery import InProgress
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Order, Reason, Status
-from foliot.domain.settlement import BY_ORDER, Outcome
+from foliot.domain.settlement import BY_ORDER, STOPPED_ITSELF, TIMED_OUT, Outcome
 from foliot.engine.settler import Report
 from foliot.ports import Clock, Control, Gate, Launch
 
@@ -22,9 +22,6 @@ _STOPS_WITHIN = 5.0
 _RESULTS_AT_ONCE = 16_000_000
 """Characters of results that one transaction records, beyond the first."""
 _FEW_DEADLINES = 100
-
-_STOPPED_ITSELF = Outcome(Status.ERROR, Reason.ABORTED, error="it cancelled itself")
-_TIMED_OUT = Outcome(Status.ERROR, Reason.TIMEOUT, error="it ran longer than its timeout")
 
 
 class Running:
@@ -71,7 +68,7 @@ class Hands:
             outcome = await self._through_gate(running.launch, running.control)
         except asyncio.CancelledError:
             order = running.control.order
-            self._report(running, _STOPPED_ITSELF if order is None else BY_ORDER[order])
+            self._report(running, STOPPED_ITSELF if order is None else BY_ORDER[order])
             return
         except Exception as error:  # A defect of the gate itself must not lose the run.
             log.exception("the gate failed on %s", running.launch.target)
@@ -192,7 +189,9 @@ class Hands:
             running = self.held.get(ref)
             if running is not None and running.launch.token == token and not running.is_reported:
                 order = running.control.order
-                self._report(running, _TIMED_OUT if order is None else BY_ORDER[order])
+                self._report(running, TIMED_OUT if order is None else BY_ORDER[order])
+                # What a thread of it does from here on does not count, and it may find out.
+                running.control.fenced = True
                 self._stop(running)
 
     async def interrupt(self) -> dict[int, int]:
