@@ -144,9 +144,9 @@ def test_a_budget_is_part_of_what_a_schedule_is(world: World) -> None:
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({"max_calls": 2}, "it has used 3 calls, and its schedule allows 2 a run"),
-        ({"max_tokens": 250}, "it has used 300 tokens, and its schedule allows 250 a run"),
-        ({"max_credits": 2 * COST}, "it has used 300 credits, and its schedule allows 200 a run"),
+        ({"max_calls": 2}, "it has used 3 calls, and one run may take 2"),
+        ({"max_tokens": 250}, "it has used 300 tokens, and one run may take 250"),
+        ({"max_credits": 2 * COST}, "it has used 300 credits, and one run may take 200"),
     ],
 )
 @pytest.mark.parametrize("swallows", [False, True])

@@ -106,14 +106,9 @@ def scheduled(row: ScheduleRow) -> Scheduled:
         input=row.input,
         labels=labels_in(row.labels),
         grant_ref=row.grant_ref,
-        limits=_limits(policies),
+        limits=policies.run_limits,
         is_broken=times is None,
     )
-
-
-def _limits(policies: Policies) -> RunLimits | None:
-    limits = RunLimits(policies.max_calls, policies.max_tokens, policies.max_credits)
-    return None if limits == (None, None, None) else limits
 
 
 def _times(row: ScheduleRow) -> Times | None:

@@ -123,7 +123,7 @@ class Meter:
         self._used = (calls + 1, tokens + (usage.tokens or 0), spent + (cost or 0))
         for name, used, most in zip(RunLimits._fields, self._used, self._limits, strict=True):
             if most is not None and used > most:
-                return f"{used:,} {name}, and its schedule allows {most:,} a run"
+                return f"{used:,} {name}, and one run may take {most:,}"
         return None
 
 

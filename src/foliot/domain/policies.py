@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from foliot.domain.budgets import Budget, read_budget
+from foliot.domain.credits import RunLimits
 from foliot.domain.durations import Span, positive_span_of, span_of
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS
@@ -117,6 +118,11 @@ class Policies:
     """How many billable calls, tokens and credits one run may take; None: any number."""
     max_tokens: int | None = None
     max_credits: int | None = None
+
+    @property
+    def run_limits(self) -> RunLimits | None:
+        limits = RunLimits(self.max_calls, self.max_tokens, self.max_credits)
+        return None if limits == (None, None, None) else limits
 
     def as_text(self) -> str:
         """What differs from the defaults, as JSON: the same text for the same policies."""

@@ -170,7 +170,7 @@ class Context:
     ) -> None:
         """Say that a billable call was made: `unit` names it, `cost` is in USD, or left out while nobody knows it.
 
-        LimitExceeded when that is more than one run of the schedule may take: the run is over.
+        LimitExceeded when that is more than one run may take: the run is over.
         """
         answered = self._launch.answered
         # Code that was sent back does its work again, and what it used the second time is owed as well.
