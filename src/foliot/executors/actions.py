@@ -123,7 +123,8 @@ class Actions:
                 return ActionOutcome(attempt, failure=Final(ErrorCode.INVALID_REQUEST, words=words))
             except BaseException as error:  # Whatever its code raises, the action has failed.
                 failure = _failure(error)
-                if attempt > action.retry.retries or failure.error not in _RETRIED:
+                is_last = attempt > action.retry.retries or context(attempt).run.is_over_limit
+                if is_last or failure.error not in _RETRIED:
                     return ActionOutcome(attempt, failure=failure)
             else:
                 return ActionOutcome(attempt, output)
