@@ -20,6 +20,7 @@ from foliot.domain.spec import Interval, Spec
 from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
+from foliot.execution.bounds import bounds_of
 from foliot.execution.executing import Executor
 from foliot.execution.requests import Executed, wanted_of
 from foliot.executors.dag import PROVIDER as DAG
@@ -290,15 +291,21 @@ class Foliot:
         run_id: str | None = None,
         attempt: int = 1,
         caller: str = "local",
+        timeout: Span | None = None,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        max_credits: int | None = None,
     ) -> Executed:
         """Execute a target once under that key, and say what it came to; told again, it is answered from memory.
 
+        `timeout` and the limits are for this execution, as a schedule has them for each run; they do not go by the key.
         InProgress, a Conflict that says when to ask again, while somebody else is at it.
         """
+        bounds = bounds_of(timeout=timeout, max_calls=max_calls, max_tokens=max_tokens, max_credits=max_credits)
         permit = self.grants.local().id if grant is None else grant
         options: dict[str, Any] = {"key": key, "run_id": run_id, "attempt": attempt, "caller": caller}
         full = target if ":" in target else f"{PROVIDER}:{target}"
-        return await self.parts.requests.execute(wanted_of(full, input, grant=permit, **options))
+        return await self.parts.requests.execute(wanted_of(full, input, grant=permit, bounds=bounds, **options))
 
     @property
     def requests(self) -> RequestVerbs:

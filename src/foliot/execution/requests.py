@@ -26,12 +26,13 @@ from foliot.domain.delivery import (
 from foliot.domain.errors import Conflict, Denied, Invalid, Unavailable
 from foliot.domain.grants import Grant, grant_id, read_grant_id, refusal_of
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.policies import count_of
+from foliot.domain.policies import count_of, read_policies
 from foliot.domain.questions import question_shown
 from foliot.domain.runs import Kind, OnUnknown, Reason, Status
 from foliot.domain.schedule import json_text, target_of, text_of, user_of
-from foliot.domain.settlement import Outcome, outcome_text, read_outcome
+from foliot.domain.settlement import STOPPED_ITSELF, Outcome, outcome_text, read_outcome
 from foliot.domain.slots import SlotKey, read_run_id, trace_id
+from foliot.execution.bounds import Bounds, bounds_in, in_time
 from foliot.execution.gate import LocalGate
 from foliot.execution.records import Records
 from foliot.ports import Control, Launch, Outside, Transaction
@@ -42,7 +43,6 @@ LEASE = 30.0
 _BEATS = 3
 """So often within a lease."""
 _ASK_AGAIN = 1.0
-_STOPPED_ITSELF = Outcome(Status.ERROR, Reason.ABORTED, error="it cancelled itself")
 _ASKS = Outcome(
     Status.ERROR,
     Reason.INVALID_REQUEST,
@@ -61,9 +61,11 @@ class Wanted(NamedTuple):
     run_id: str
     attempt: int
     caller: str
+    bounds: Bounds = Bounds()
 
     @property
     def hash(self) -> str:
+        """The same for the same thing to execute, whoever asks and however long they would wait for it."""
         return payload_hash(self.target, str(self.grant), self.input, self.run_id, str(self.attempt))
 
 
@@ -93,7 +95,7 @@ class _Taken(NamedTuple):
 
 
 def wanted_of(
-    target: str, given: Any, *, key: str, grant: str, run_id: str | None, attempt: int, caller: str
+    target: str, given: Any, *, key: str, grant: str, run_id: str | None, attempt: int, caller: str, bounds: Bounds
 ) -> Wanted:
     """A request as callers make it; Invalid unless it could be carried out."""
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY or not key.isprintable():
@@ -111,6 +113,7 @@ def wanted_of(
         name,
         attempt,
         user_of(caller),
+        bounds,
     )
 
 
@@ -254,7 +257,7 @@ class Requests:
         executing = asyncio.ensure_future(self._gate.execute(taken.launch, control))
         beating = asyncio.ensure_future(self._beat(taken, control, executing))
         try:
-            outcome = await executing
+            outcome = await in_time(executing, taken.launch.timeout, control)
         except Unavailable:
             # It has not begun: whoever asks next may have it.
             with suppress(Unavailable):
@@ -262,11 +265,11 @@ class Requests:
             raise
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if control.fenced:
-                raise _taken_over(wanted.key) from None
             if task is None or task.cancelling():
                 raise
-            outcome = _STOPPED_ITSELF
+            if control.fenced:
+                raise _taken_over(wanted.key) from None
+            outcome = STOPPED_ITSELF
         finally:
             beating.cancel()
         if outcome.question is not None and taken.launch.outside is not None:
@@ -308,6 +311,7 @@ def _run_of(tx: Transaction, wanted: Wanted) -> tuple[SlotKey | None, RunRow | N
 
 
 def _launch(tx: Transaction, wanted: Wanted, grant: Grant, slot: SlotKey | None, ref: int, token: int) -> Launch:
+    bounds = wanted.bounds if slot is None else wanted.bounds.within(_bounds_of_runs(tx, slot))
     return Launch(
         ref=ref,
         token=token,
@@ -324,14 +328,20 @@ def _launch(tx: Transaction, wanted: Wanted, grant: Grant, slot: SlotKey | None,
         input=wanted.input,
         own_input=None,
         overlap=None,
-        timeout=None,
+        timeout=bounds.timeout,
         grant=grant,
         grants_seen=tx.news(0).grants,
-        limits=None,
+        limits=bounds.limits,
         result_of=None,
         failure_of=None,
         outside=Outside(wanted.run_id, wanted.key) if slot is None else None,
     )
+
+
+def _bounds_of_runs(tx: Transaction, slot: SlotKey) -> Bounds:
+    schedule = tx.schedule(slot.schedule_id)
+    assert schedule is not None, "a run has a schedule"
+    return bounds_in(read_policies(schedule.policies))
 
 
 def _shown(wanted: Wanted, outcome: Outcome) -> Executed:
