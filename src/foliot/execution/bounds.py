@@ -4,8 +4,9 @@ import asyncio
 from typing import NamedTuple
 
 from foliot.domain.credits import RunLimits
+from foliot.domain.durations import Span
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.policies import Policies, Span, policies_of
+from foliot.domain.policies import Policies, policies_of
 from foliot.domain.settlement import TIMED_OUT, Outcome
 from foliot.ports import Control
 
