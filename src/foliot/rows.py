@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from foliot.domain.grants import Grant
+from foliot.domain.questions import UNKNOWN_OUTCOME
 from foliot.domain.settlement import Outcome
 
 
@@ -104,6 +105,11 @@ class QuestionRow(NamedTuple):
     decided_by: str | None
     closed_at: int | None
     """None while the run waits."""
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the run's code was told something; that somebody had it delivered once more is not told to it."""
+        return self.verdict is not None and self.kind != UNKNOWN_OUTCOME
 
 
 class RunFilter(NamedTuple):

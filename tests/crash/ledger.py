@@ -87,6 +87,8 @@ class Receipt(NamedTuple):
     reference: str
     """With its source, as its charge has it."""
     credits: int | None
+    run: int = 0
+    created_at: int = 0
 
 
 class Ledger(NamedTuple):
@@ -122,7 +124,7 @@ _FILLINGS = """
 _CHARGED = "SELECT run_ref, count(*) FROM receipts WHERE unit = 'call' GROUP BY run_ref"
 _BALANCES = "SELECT ref, balance FROM accounts"
 _POSTINGS = "SELECT account_ref, kind, amount, reference, created_at FROM postings ORDER BY ref"
-_RECEIPTS = "SELECT source || ' ' || reference, credits FROM receipts ORDER BY ref"
+_RECEIPTS = "SELECT source || ' ' || reference, credits, run_ref, created_at FROM receipts ORDER BY ref"
 
 
 def read_ledger(url: str) -> Ledger:

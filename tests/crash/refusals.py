@@ -3,8 +3,9 @@
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from math import inf
 
-from tests.crash.evidence import Note
+from tests.crash.evidence import Key, Note
 from tests.crash.ledger import SECOND, Row
 from tests.crash.plan import ESTIMATE, PAID
 from tests.crash.story import Facts
@@ -44,7 +45,8 @@ def wrong_begins(facts: Facts) -> Iterator[str]:
             continue
         if any(since + _LOOKED < began < until for since, until in spans[name]):
             yield f"forbidden: {execution} began though its grant was revoked"
-        if facts.plans[name].model == PAID and not means.may_have_had(began, ESTIMATE[0]):
+        is_paid = facts.plans[name].model == PAID and not means.was_charged(execution.key, began + _AFTER)
+        if is_paid and not means.may_have_had(began, ESTIMATE[0]):
             yield f"forbidden: {execution} began though nobody could pay for it"
 
 
@@ -58,8 +60,8 @@ def _is_true(facts: Facts, row: Row, revoked: list[tuple[float, float]], means: 
         case "grant_revoked":
             return any(since - _AFTER <= at <= until + _BEFORE for since, until in revoked)
         case "insufficient_credits":
-            is_poor = means.is_unclear(at) or means.may_have_lacked(at, ESTIMATE[1])
-            return planned.model == PAID and is_poor
+            lacks = means.may_have_lacked(at, ESTIMATE[1]) and not means.was_charged(row.key, at - _BEFORE)
+            return planned.model == PAID and (means.is_unclear(at) or lacks)
         case _:
             return row.kind != "slot" or planned.is_handled or planned.overlap in _ALLOWED.get(row.reason or "", ())
 
@@ -108,6 +110,11 @@ class Means:
         self._balances: list[int] = [0]
         for posting in postings:
             self._balances.append(self._balances[-1] + posting.amount)
+        self._charged: dict[int, float] = {}
+        """By run, when it was charged first."""
+        for receipt in facts.story.ledger.receipts:
+            self._charged.setdefault(receipt.run, receipt.created_at / SECOND)
+        self._rows = facts.row_of
         self._unclear = sorted(done.at for done in facts.story.disturbances if done.what in _UNCLEAR)
 
     def may_have_had(self, at: float, amount: int) -> bool:
@@ -118,6 +125,10 @@ class Means:
 
     def _around(self, at: float) -> list[int]:
         return self._balances[bisect_left(self._at, at - _BEFORE) : bisect_right(self._at, at + _AFTER) + 1]
+
+    def was_charged(self, key: Key, until: float) -> bool:
+        """Whether a delivery of the run was let in and charged by then: the next is not asked whether it can pay."""
+        return key in self._rows and self._charged.get(self._rows[key].ref, inf) <= until
 
     def is_unclear(self, at: float) -> bool:
         """Whether somebody was frozen or cut off then, and may have gone by what was long over."""

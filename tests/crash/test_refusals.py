@@ -101,6 +101,19 @@ def test_a_run_that_was_cut_off_and_is_refused_when_it_is_delivered_again_is_no_
     assert "ghost" in verdicts(with_execution(late, cut_off._replace(token=2)))
 
 
+@pytest.mark.parametrize(("at", "is_let_in"), [(1005, True), (1015, False)])
+def test_a_run_that_was_charged_before_is_let_in_again_by_an_account_that_has_nothing(at: int, is_let_in: bool) -> None:
+    skipped = OTHER._replace(status="skipped", reason="overlap")
+    again, poor = a_story([RUN, skipped], model=PAID), a_story([POOR, skipped], model=PAID)
+    charged = [Receipt("foliot a/1/call", 0, RUN.ref, at * SECOND)]
+    assert ("forbidden" in verdicts(_with_receipts(again, charged))) is not is_let_in
+    assert ("unexplained" in verdicts(_with_receipts(poor, charged))) is is_let_in
+
+
+def _with_receipts(story: Story, receipts: Sequence[Receipt]) -> Story:
+    return story._replace(ledger=story.ledger._replace(receipts=receipts))
+
+
 def test_who_was_frozen_between_its_look_and_its_start_is_not_to_blame() -> None:
     story = a_story([RUN, OTHER], notes(revoking=1005.0, revoked=1005.1, permitting=1015.0, permitted=1015.1))
     assert "forbidden" in verdicts(story)
@@ -121,4 +134,4 @@ def test_the_checker_finds_money_that_does_not_add_up(receipts: list[int], charg
     paid = [PAYMENT, *(Posting(1, "charge", -amount, "foliot a/1/call", CREATED) for amount in charges)]
     story = a_story([RUN, OTHER], paid=paid, model=PAID)
     taken = [Receipt("foliot a/1/call", amount) for amount in receipts]
-    assert "money" in verdicts(story._replace(ledger=story.ledger._replace(receipts=taken)))
+    assert "money" in verdicts(_with_receipts(story, taken))

@@ -25,6 +25,7 @@ from foliot.domain.credits import (
     read_usages,
     usage_of,
     usages_text,
+    was_let_in,
 )
 
 CATALOGUE = {"small": Model("small", is_free=True), "large": Model("large", False, Decimal("0.000003"))}
@@ -124,3 +125,19 @@ def test_usages_are_read_as_they_were_written() -> None:
     assert read_usages(usages_text(usages)) == usages
     assert usages_text(()) is None
     assert read_usages(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("charged_at", "answered_at", "is_let_in"),
+    [
+        pytest.param([], None, False, id="nobody was charged: it is asked like the first time"),
+        pytest.param([10], None, True, id="killed between its charge and its record"),
+        pytest.param([10], 20, False, id="what it does after an answer is paid anew"),
+        pytest.param([10, 30], 20, True, id="killed after it was answered and charged once more"),
+        pytest.param([20], 20, False, id="charged, and answered in the same moment"),
+    ],
+)
+def test_who_was_let_in_before_is_not_asked_again_whether_it_can_pay(
+    charged_at: list[int], answered_at: int | None, is_let_in: bool
+) -> None:
+    assert was_let_in(charged_at, answered_at) is is_let_in

@@ -57,6 +57,8 @@ LESSONS = {
     "::test_a_run_whose_commit_was_not_answered_is_delivered_once_and_not_lost",
     "a crash before the report charged twice": "execution/test_lessons.py"
     "::test_a_run_that_is_delivered_again_after_a_crash_is_charged_once",
+    "a run was refused for want of what it had paid": "execution/test_redelivered.py"
+    "::test_killed_between_its_charge_and_its_record_a_run_is_not_refused_for_its_own_charge",
     "a revoked grant stopped the schedule": "sdk/test_grants.py"
     "::test_a_revoked_grant_skips_each_slot_until_the_schedule_has_another",
     "an expired grant stopped the schedule": "sdk/test_grants.py"

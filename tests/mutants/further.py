@@ -262,16 +262,23 @@ FURTHER = (
         (
             Change(
                 "execution/till.py",
-                "        account = await self._records.read(lambda",
+                "        account = launch.grant.account\n",
                 "        try:\n"
                 "            self._records.database.read(lambda tx: tx.now)\n"
                 "        except Exception:\n"
                 "            return False\n"
-                "        account = await self._records.read(lambda",
+                "        account = launch.grant.account\n",
             ),
         ),
         "tests/execution/test_lessons.py"
         "::test_a_database_that_is_away_when_the_gate_looks_is_asked_again_and_nothing_is_skipped[1-_till]",
+    ),
+    Mutant(
+        "poor by its own charge",
+        "A run that was paid for, and whose worker died then, is skipped because the money is gone: its work is lost.",
+        (Change("execution/till.py", "    return was_let_in([", "    return False and was_let_in(["),),
+        "tests/execution/test_redelivered.py"
+        "::test_killed_between_its_charge_and_its_record_a_run_is_not_refused_for_its_own_charge[sqlite]",
     ),
     Mutant(
         "nothing set aside",

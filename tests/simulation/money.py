@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
 from foliot.domain.runs import Status
@@ -48,6 +48,8 @@ class Money:
         """By account, since when it has had so much; None: it needs nothing."""
         self._said: dict[tuple[int, str], list[Call]] = defaultdict(list)
         """By run and unit, what was reported."""
+        self._billed_since: dict[int, float] = {}
+        """By run, when it was charged first."""
         self._alive: set[int] = set()
         """The schedules that are not deleted."""
 
@@ -122,6 +124,7 @@ class Money:
             if known["credits"] is not None or known["account_ref"] != row["account_ref"]:
                 self._accuse("each charge once", f"{known} became {row}")
         self.receipts[row["run_ref"]][row["unit"]] = row
+        self._billed_since.setdefault(row["run_ref"], self._judge.steady())
         return row
 
     def _judge_receipt(self, row: Row) -> None:
@@ -173,7 +176,11 @@ class Money:
         if not cost:
             poor = means[-1] is not None and means[-1] < 0
             self._judge.story.counts["free below nothing"] += poor and cost is not None
-        elif not any(balance is None or balance >= cost for balance in means):
+        elif any(balance is None or balance >= cost for balance in means):
+            return
+        elif run["ref"] in self._billed_since:
+            self._judge.story.counts["let in again"] += 1
+        else:
             name = self._judge.name_of(run)
             self._accuse("nothing paid without credits", f"{name} began, may cost {cost}, and there is {means}")
 
@@ -181,6 +188,8 @@ class Money:
         """What speaks against that its account could not pay for the run."""
         if (row["ref"], row["token"]) in self._judge.story.executions:
             return "its code ran"
+        if self._billed_since.get(row["ref"], inf) < self._judge.launched[row["ref"], row["token"]]:
+            return "it was charged before"
         cost, means = estimate_of(self._input(row)), self._means_of(row)
         if not cost:
             return "it names no paid model"

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from statistics import median
@@ -221,6 +221,14 @@ def estimate_of(model: Model | None, characters: int, markup: Decimal) -> int:
 def can_pay(balance: int, estimate: int) -> bool:
     """Whether a run may start. What costs nothing starts with any balance, also with one below nothing."""
     return estimate == 0 or balance >= estimate
+
+
+def was_let_in(charged_at: Iterable[int], answered_at: int | None) -> bool:
+    """Whether a run that is delivered once more has been let in before: it was charged, since it was last answered.
+
+    What it used is owed by now and never charged twice, so nobody asks again whether it can be paid.
+    """
+    return any(answered_at is None or at > answered_at for at in charged_at)
 
 
 def may_be_created(model: Model | None, balance: int) -> bool:

@@ -99,7 +99,7 @@ def _with_answers(tx: Transaction, launches: list[Launch]) -> list[Launch]:
     asked = [launch.ref for launch in launches if launch.rounds]
     told: dict[int, list[Answer]] = {}
     for question in tx.questions_of(asked) if asked else ():
-        if question.verdict is not None and question.kind != UNKNOWN_OUTCOME:
+        if question.verdict is not None and question.is_answer:
             answer = Answer(Verdict(question.verdict), question.feedback, question.decided_by or "", question.reference)
             told.setdefault(question.run_ref, []).append(answer)
     if not told:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from foliot.domain.budgets import Owner, starts_within
-from foliot.domain.credits import Pricing, can_pay
+from foliot.domain.credits import Pricing
 from foliot.domain.delivery import (
     Delivery,
     InProgress,
@@ -35,6 +35,7 @@ from foliot.domain.slots import SlotKey, read_run_id, trace_id
 from foliot.execution.bounds import Bounds, bounds_in, in_time
 from foliot.execution.gate import LocalGate
 from foliot.execution.records import Records
+from foliot.execution.till import can_be_paid
 from foliot.ports import Control, Launch, Outside, Transaction
 from foliot.rows import RequestRow, RunRow
 
@@ -190,9 +191,11 @@ class Requests:
         return stage_of_request(RequestStage(row.stage), is_alive=row.lease_until > now and is_ours)
 
     def _begin(self, tx: Transaction, wanted: Wanted, row: RequestRow | None) -> _Taken:
-        grant = self._permitted(tx, wanted)
         slot, run = _run_of(tx, wanted)
         run_ref = None if run is None else run.ref
+        # What its receipts call it; one that is new has none.
+        billed_as = run_ref or (0 if row is None else -row.ref)
+        grant = self._permitted(tx, wanted, billed_as)
         until = tx.now + round(LEASE * MICROSECONDS)
         if row is None:
             ref = tx.insert_request(self._row(wanted, run_ref, until, tx.now))
@@ -228,7 +231,7 @@ class Requests:
             ended_at=None,
         )
 
-    def _permitted(self, tx: Transaction, wanted: Wanted) -> Grant:
+    def _permitted(self, tx: Transaction, wanted: Wanted, run_ref: int) -> Grant:
         rows = tx.grants([wanted.grant])
         refusal = refusal_of(rows[0].grant if rows else None, wanted.target, tx.now)
         if refusal is not None:
@@ -236,7 +239,7 @@ class Requests:
         grant = rows[0].grant
         account = tx.account(grant.account)
         estimate = self._pricing.estimate(wanted.input)
-        if account.is_limited and not can_pay(account.balance, estimate):
+        if estimate and not can_be_paid(tx, account, run_ref, estimate):
             has = f"{account.user} has {account.balance:,} credits, and it may cost {estimate:,}"
             raise Denied(f"{wanted.target} cannot be paid for: {has}: {Reason.INSUFFICIENT_CREDITS}")
         return grant

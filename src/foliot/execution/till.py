@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from foliot.domain.credits import Meter, Posting, Pricing, RunLimits, Usage, can_pay, charge_key
+from foliot.domain.credits import Meter, Posting, Pricing, RunLimits, Usage, can_pay, charge_key, was_let_in
 from foliot.domain.errors import NotFound
 from foliot.domain.slots import read_run_id
 from foliot.execution.context import payer_key
 from foliot.execution.records import Records
 from foliot.ports import Launch, Transaction
-from foliot.rows import ReceiptRow
+from foliot.rows import AccountRow, ReceiptRow
 
 log = logging.getLogger("foliot.execution")
 
@@ -131,6 +131,14 @@ def _payer(tx: Transaction, run_ref: int, grant_ref: int, run_id: str) -> int:
     return rows[0].grant.account
 
 
+def can_be_paid(tx: Transaction, account: AccountRow, run_ref: int, estimate: int) -> bool:
+    """Whether the account has what the run may cost, needs nothing, or was charged by it before."""
+    if not account.is_limited or can_pay(account.balance, estimate):
+        return True
+    answers = [question.closed_at for question in tx.questions_of([run_ref]) if question.is_answer]
+    return was_let_in([receipt.created_at for receipt in tx.receipts_of(run_ref)], answers[-1] if answers else None)
+
+
 class Till:
     """Where runs pay."""
 
@@ -141,12 +149,12 @@ class Till:
         self._paying: asyncio.Task[None] | None = None
 
     async def has_enough(self, launch: Launch) -> bool:
-        """Whether the run can be paid for, as far as can be told before it begins."""
+        """Whether the run can be paid for, as far as can be told before it begins; who has paid is not asked."""
         estimate = self._pricing.estimate(launch.input)
         if not estimate:
             return True
-        account = await self._records.read(lambda tx: tx.account(launch.grant.account))
-        return not account.is_limited or can_pay(account.balance, estimate)
+        account = launch.grant.account
+        return await self._records.read(lambda tx: can_be_paid(tx, tx.account(account), launch.ref, estimate))
 
     def meter(self, limits: RunLimits) -> Meter:
         return Meter(limits, self._pricing)
