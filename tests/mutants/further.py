@@ -281,6 +281,16 @@ FURTHER = (
         "::test_killed_between_its_charge_and_its_record_a_run_is_not_refused_for_its_own_charge[sqlite]",
     ),
     Mutant(
+        "only slots pause",
+        "A retry that finds the budget spent pauses nothing: who wanted to be asked before more is spent is not asked.",
+        (
+            Change(
+                "engine/dispatcher.py", "            if refused.pauses:\n", "            if False and refused.pauses:\n"
+            ),
+        ),
+        "tests/sdk/test_spent_budgets.py::TestEach::test_a_retry[pause-stand0]",
+    ),
+    Mutant(
         "nothing set aside",
         "What runs has no share of its budget until it is over: many runs start with the last of it.",
         (Change("stores/spendings.py", "int(spent[0][0]) + int(reserved[0][0])", "int(spent[0][0])"),),

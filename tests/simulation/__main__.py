@@ -30,6 +30,7 @@ MUST_HAPPEN = (
     *(f"reason: {reason}" for reason in ("insufficient_credits", "over_budget", "run_limit")),
     "paused by budget",
     "free below nothing",
+    "let in again",
     "reported again",
     "cost completed later",
     "limit reached",

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.runs import FINAL, Kind, Reason, Status
+from foliot.domain.runs import FINAL, Reason, Status
 from tests.simulation.audit import Change, Row
 from tests.simulation.usage import FREE, PAID, USD_PER_TOKEN
 
@@ -99,7 +99,7 @@ class Budgeting:
             elif change.table == "schedules" and row["paused_by"] == "budget" and row["ref"] not in self._before.paused:
                 self._judge_pause(row, changes)
 
-    def unexplained(self, moment: "Moment", old: Row | None, row: Row) -> str | None:
+    def unexplained(self, moment: "Moment", row: Row) -> str | None:
         """What speaks against that there was no room for the run."""
         schedule, now = row["schedule_ref"], moment.now
         estimates = self._before.estimates[schedule] | self._estimates(schedule)
@@ -115,9 +115,8 @@ class Budgeting:
         ]
         if not full:
             return f"there was room for {wanted}: {spent} of {[self._budgets(owner) for owner in spent]}"
-        is_slot = old is None and (row["kind"], row["attempt"]) == (Kind.SLOT, 1)
         cursor = self._judge.shadow.cursors[schedule]
-        if is_slot and all(allowed.pauses for allowed in full) and cursor["pause_from"] is None:
+        if all(allowed.pauses for allowed in full) and cursor["pause_from"] is None:
             return "its schedule has not paused"
         return None
 

@@ -59,7 +59,7 @@ def unexplained(judge: "Judge", moment: Moment, old: Row | None, row: Row) -> st
         case Reason.INSUFFICIENT_CREDITS:
             return judge.money.unexplained_poverty(row)
         case Reason.OVER_BUDGET:
-            return judge.money.budgeting.unexplained(moment, old, row)
+            return judge.money.budgeting.unexplained(moment, row)
         case Reason.RUN_LIMIT:
             return judge.money.unexplained_limit(row)
         case Reason.TIMEOUT:

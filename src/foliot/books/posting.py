@@ -133,14 +133,22 @@ def post_applicants(
         state = cleared
     state = _post_admission(entries, schedule, state, admission, by_ref, allowance)
     entries.keep(state)
-    if allowance.pauses and not state.is_paused(tx.now) and _is_over_budget(admission):
-        state = pause(tx, state, "its budget is spent", by=PAUSED_BY_BUDGET)
-        entries.move(state)
+    if allowance.pauses and _is_over_budget(admission):
+        state = post_spent(tx, entries, state)
     return state
 
 
 def _is_over_budget(admission: Admission) -> bool:
     return any(skip.reason is Reason.OVER_BUDGET for skip in admission.skips)
+
+
+def post_spent(tx: Transaction, entries: Entries, state: State) -> State:
+    """Something of the schedule has found its budget spent, which wants to be asked before more is: it pauses."""
+    if state.is_paused(tx.now):
+        return state
+    state = pause(tx, state, "its budget is spent", by=PAUSED_BY_BUDGET)
+    entries.move(state)
+    return state
 
 
 def pause(tx: Transaction, state: State, note: str, by: str) -> State:

@@ -28,7 +28,7 @@ class Owner(StrEnum):
 
 
 class WhenSpent(StrEnum):
-    """What becomes of a slot that the budget has no credits for."""
+    """What becomes of a start that the budget has no credits for: of a slot, a trigger, a retry, or in a backfill."""
 
     SKIP = "skip"
     PAUSE = "pause"

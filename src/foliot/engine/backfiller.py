@@ -4,7 +4,8 @@ from typing import TypedDict
 
 from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.entries import Entries
-from foliot.domain.backfill import Attempted, Backfill, Direction, Which, choose, swept
+from foliot.books.posting import post_spent
+from foliot.domain.backfill import Attempted, Backfill, Chosen, Direction, Which, choose, swept
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Kind, Reason, Status
 from foliot.domain.schedule import State
@@ -14,6 +15,8 @@ from foliot.rows import BackfillRow
 
 _REFUSED_AT_ONCE = 1000
 """Slots that nothing starts for are recorded by the thousand."""
+_LATER = MICROSECONDS // 10
+"""A backfill whose schedule must pause, and is held by somebody else, is looked at again after this."""
 
 
 class Lane(TypedDict):
@@ -31,28 +34,32 @@ def feed(tx: Transaction, entries: Entries, known: Configurations, target: int, 
     configurations = known.of(tx, states.values())
     entries.permits.prepare(tx, configurations.values())
     for backfill in backfills:
-        fed = _feed(tx, entries, configurations[backfill.schedule_ref], states[backfill.schedule_ref], backfill)
-        tx.save_backfill(fed)
+        tx.save_backfill(_feed(tx, entries, configurations[backfill.schedule_ref], states, backfill))
     entries.write(tx)
     return True
 
 
-def _feed(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, row: BackfillRow) -> BackfillRow:
+def _feed(
+    tx: Transaction, entries: Entries, schedule: Scheduled, states: dict[int, State], row: BackfillRow
+) -> BackfillRow:
     refusal, allowance = entries.permits.refusal(tx, schedule), entries.allowance(tx, schedule)
     room = row.concurrency - row.running
-    if allowance.starts == 0:
-        refusal = refusal or Reason.OVER_BUDGET
+    if refusal is None and allowance.starts == 0:
+        if row.running:
+            # What is set aside for its own runs may be there again when they are over.
+            return row._replace(wake_at=None)
+        refusal = Reason.OVER_BUDGET
     if refusal is not None:
         room = _REFUSED_AT_ONCE
     elif allowance.starts is not None:
-        # What is beyond it is judged when these are over.
         room = min(room, allowance.starts)
-
-    def runs_between(first_at: int, last_at: int) -> list[Attempted]:
-        return tx.attempted(schedule.ref, first_at, last_at)
-
-    backfill = swept(backfill_of(row), state.swept_to)
-    chosen = choose(schedule.timetable.times, backfill, room, runs_between)
+    state = states[schedule.ref]
+    chosen = _choose(tx, schedule, state, row, room)
+    if refusal is Reason.OVER_BUDGET and allowance.pauses and chosen.nominals:
+        paused = _paused(tx, entries, state)
+        if paused is None:
+            return row._replace(wake_at=tx.now + _LATER)
+        states[schedule.ref] = paused
     lane: Lane = {"kind": Kind.BACKFILL, "backfill": row.ref, "input": row.input}
     for nominal in chosen.nominals:
         slot = Slot(nominal * MICROSECONDS, tx.now)
@@ -70,6 +77,24 @@ def _feed(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, 
         wake_at=tx.now if not chosen.is_exhausted and running < row.concurrency else None,
         ended_at=tx.now if is_over else None,
     )
+
+
+def _choose(tx: Transaction, schedule: Scheduled, state: State, row: BackfillRow, room: int) -> Chosen:
+    def runs_between(first_at: int, last_at: int) -> list[Attempted]:
+        return tx.attempted(schedule.ref, first_at, last_at)
+
+    return choose(schedule.timetable.times, swept(backfill_of(row), state.swept_to), room, runs_between)
+
+
+def _paused(tx: Transaction, entries: Entries, state: State) -> State | None:
+    """The schedule, paused because its budget is spent; None when somebody else holds it now.
+
+    Who has found the budget spent holds the grant, for which who holds a schedule may wait: nobody waits here.
+    """
+    if state.is_paused(tx.now):
+        return state
+    free = tx.states_free([state.ref])
+    return post_spent(tx, entries, free[0]) if free else None
 
 
 def backfill_of(row: BackfillRow) -> Backfill:

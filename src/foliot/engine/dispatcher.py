@@ -1,11 +1,12 @@
 """The dispatcher: takes up runs that wait for nothing but a worker."""
 
 from itertools import groupby
+from typing import NamedTuple
 
 from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
-from foliot.books.posting import applicant_of, post_applicants
+from foliot.books.posting import applicant_of, post_applicants, post_spent
 from foliot.domain.delivery import Delivery, delivery_of, stage_of_run
 from foliot.domain.questions import UNKNOWN_OUTCOME, Answer, Question, Verdict
 from foliot.domain.runs import Hold, Kind, Reason, Status
@@ -40,9 +41,12 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
             entries.ask(run, run.token + 1, _unknown(run))
         elif run.hold == Hold.DUE or not entries.crew.room_for(state.target):
             continue
-        elif (refusal := _refusal(tx, entries, schedule, run)) is not None:
-            outcome = Outcome(Status.SKIPPED, refusal)
+        elif (refused := _refused(tx, entries, schedule, run)) is not None:
+            outcome = Outcome(Status.SKIPPED, refused.reason)
             entries.end_run(run.ref, outcome.status, outcome.reason)
+            if refused.pauses:
+                # Before its end: what waits for that keeps its place, and is not skipped with it.
+                state = post_spent(tx, entries, state)
             state = post_end(tx, entries, schedule, state, end_of_row(run, outcome))
         else:
             # Admitted before, or taken from a worker that died: it has its place already.
@@ -62,14 +66,23 @@ def _unknown(run: RunRow) -> Question:
     return Question(UNKNOWN_OUTCOME, json_text("data", {"losses": run.losses, "deliveries": run.token}))
 
 
-def _refusal(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow) -> Reason | None:
-    """Why a run that was admitted before may not start now. A retry may cost anew, and has nothing set aside yet."""
+class _Refused(NamedTuple):
+    """Why a run may not start, and whether its schedule pauses for it."""
+
+    reason: Reason
+    pauses: bool = False
+
+
+def _refused(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow) -> _Refused | None:
+    """Whether a run that was admitted before may start now. A retry may cost anew, and has nothing set aside yet."""
     refusal = entries.permits.refusal(tx, schedule)
-    if refusal is not None or run.hold != Hold.RETRY:
-        return refusal
+    if refusal is not None:
+        return _Refused(refusal)
+    if run.hold != Hold.RETRY:
+        return None
     allowance = entries.allowance(tx, schedule)
     if allowance.starts == 0:
-        return Reason.OVER_BUDGET
+        return _Refused(Reason.OVER_BUDGET, allowance.pauses)
     entries.reserve(run.ref, allowance)
     return None
 

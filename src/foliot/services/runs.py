@@ -200,7 +200,7 @@ def _attempt_again(tx: Transaction, entries: Entries, row: ScheduleRow, state: S
         schedule,
         Slot(last.nominal_at, tx.now),
         Status.PENDING,
-        hold=None if in_lane else Hold.DUE,
+        hold=Hold.RETRY if in_lane else Hold.DUE,
         kind=Kind(last.kind),
         backfill=last.backfill,
         attempt=last.attempt + 1,
