@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.domain.admission import Admission, Applicant, Stop, admit
+from foliot.domain.budgets import Funds, WhenSpent
 from foliot.domain.policies import Overlap, Policies
 from foliot.domain.runs import Hold, Kind, Reason
 from tests.builders import HOUR, MINUTE, NOON, a_held_slot, a_paused_state, a_state, a_trigger, an_applicant
@@ -296,6 +297,33 @@ class TestLimit:
             [],
             [(1, SUPERSEDED), (2, SUPERSEDED)],
         )
+
+
+class TestFunds:
+    ALLOW = Policies(overlap=Overlap.ALLOW_ALL)
+
+    def test_what_the_funds_are_not_enough_for_is_skipped_and_may_pause_the_schedule(self) -> None:
+        for when_spent in WhenSpent:
+            admission = admit(FREE, self.ALLOW, slots(3), LATER, funds=Funds(((70, when_spent),), each=30))
+            assert names(admission) == ([1, 2], [], [(3, Reason.OVER_BUDGET)])
+            assert admission.pauses is (when_spent is WhenSpent.PAUSE)
+
+    def test_each_is_judged_by_what_it_may_cost_itself(self) -> None:
+        numbered = [slot._replace(ref=number) for number, slot in enumerate(slots(4))]
+        funds = Funds(((70, WhenSpent.SKIP),), each=30, own={0: 80, 2: 0})
+        admission = admit(FREE, self.ALLOW, numbered, LATER, funds=funds)
+        assert names(admission) == ([2, 3, 4], [], [(1, Reason.OVER_BUDGET)])
+
+    def test_a_start_that_is_taken_back_gives_back_what_it_would_cost(self) -> None:
+        policies = Policies(overlap=Overlap.CANCEL_OTHER)
+        admission = admit(FREE, policies, slots(3), LATER, funds=Funds(((60, WhenSpent.PAUSE),), each=30))
+        assert names(admission) == ([3], [], [(1, SUPERSEDED), (2, SUPERSEDED)])
+        assert not admission.pauses
+
+    def test_what_waits_for_another_run_is_not_asked_yet(self) -> None:
+        policies = Policies(overlap=Overlap.BUFFER_ALL)
+        admission = admit(BUSY, policies, slots(1), LATER, funds=Funds(((0, WhenSpent.PAUSE),), each=30))
+        assert (names(admission), admission.pauses) == (([], [1], []), False)
 
 
 applicants = st.builds(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from foliot import Invalid
 from foliot.domain.budgets import (
     Budget,
+    Funds,
     WhenSpent,
     Window,
     read_budget,
@@ -60,3 +61,30 @@ def test_a_budget_is_kept_as_it_is_written() -> None:
 def test_what_is_no_budget_is_refused(wrong: object) -> None:
     with pytest.raises(Invalid):
         read_budget(wrong)
+
+
+SKIPS, PAUSES = WhenSpent.SKIP, WhenSpent.PAUSE
+
+
+@pytest.mark.parametrize(
+    ("lefts", "cost", "starts", "pauses"),
+    [
+        pytest.param((), 30, None, False, id="nothing is counted"),
+        pytest.param(((100, SKIPS), (50, PAUSES)), 30, 1, False, id="the least decides"),
+        pytest.param(((100, SKIPS), (29, PAUSES)), 30, 0, True, id="the one that is spent pauses"),
+        pytest.param(((29, SKIPS), (100, PAUSES)), 30, 0, False, id="the one that is spent only skips"),
+        pytest.param(((0, SKIPS), (-5, PAUSES)), None, 0, True, id="both are spent"),
+        pytest.param(((-5, PAUSES),), 0, None, False, id="what costs nothing"),
+    ],
+)
+def test_what_is_left_of_several_budgets(
+    lefts: tuple[tuple[int, WhenSpent], ...], cost: int | None, starts: int | None, pauses: bool
+) -> None:
+    funds = Funds(lefts)
+    assert (funds.starts(cost), funds.pauses(cost)) == (starts, pauses)
+
+
+def test_each_run_takes_what_it_may_cost_itself() -> None:
+    funds = Funds(((100, SKIPS), (80, PAUSES)), each=30, own={7: 50, 8: None})
+    assert [funds.cost_of(row) for row in (None, 6, 7, 8)] == [30, 30, 50, None]
+    assert funds.less(50).less(None).lefts == ((50, SKIPS), (30, PAUSES))

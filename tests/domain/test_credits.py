@@ -12,6 +12,7 @@ from foliot.domain.credits import (
     CREDITS_PER_USD,
     DEFAULT_MARKUP,
     Model,
+    Pricing,
     Usage,
     can_pay,
     charge_key,
@@ -141,3 +142,23 @@ def test_who_was_let_in_before_is_not_asked_again_whether_it_can_pay(
     charged_at: list[int], answered_at: int | None, is_let_in: bool
 ) -> None:
     assert was_let_in(charged_at, answered_at) is is_let_in
+
+
+PRICES = Pricing(CATALOGUE)
+SMALL, LARGE = '{"model":"small"}', '{"model":"large"}'
+
+
+@pytest.mark.parametrize(
+    ("costs", "input", "own", "cost"),
+    [
+        pytest.param([7, 9, 30], LARGE, None, 9, id="the past says it"),
+        pytest.param([7, 9, 30], LARGE, '{"model":"large","more":1}', 9, id="its own input names the same model"),
+        pytest.param([7, 9, 30], LARGE, "1", 9, id="its own input names no model"),
+        pytest.param([7, 9, 30], LARGE, SMALL, 0, id="its own is free"),
+        pytest.param([7, 9, 30], None, LARGE, PRICES.estimate(LARGE), id="its own is dearer"),
+        pytest.param([0, 0], LARGE, None, PRICES.estimate(LARGE), id="nothing is known of the past"),
+        pytest.param([], LARGE, "1", None, id="nobody knows"),
+    ],
+)
+def test_what_a_run_may_cost(costs: list[int], input: str | None, own: str | None, cost: int | None) -> None:
+    assert PRICES.cost_each(costs, input, own) == cost

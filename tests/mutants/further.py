@@ -291,6 +291,19 @@ FURTHER = (
         "tests/sdk/test_spent_budgets.py::TestEach::test_a_retry[pause-stand0]",
     ),
     Mutant(
+        "every trigger costs the same",
+        "A trigger with a model a hundred times as dear starts with the last of a budget: that is spent many times over.",
+        (
+            Change(
+                "books/permits.py",
+                "self.pricing.cost_each(self.costs, self.input, own)",
+                "self.pricing.cost_each(self.costs, self.input)",
+            ),
+        ),
+        "tests/sdk/test_budgets.py"
+        "::test_a_trigger_with_a_dearer_model_of_its_own_is_judged_by_that_and_not_by_the_past",
+    ),
+    Mutant(
         "nothing set aside",
         "What runs has no share of its budget until it is over: many runs start with the last of it.",
         (Change("stores/spendings.py", "int(spent[0][0]) + int(reserved[0][0])", "int(spent[0][0])"),),

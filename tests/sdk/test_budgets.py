@@ -10,7 +10,7 @@ import pytest
 
 from foliot import Context, Foliot, Invalid, LimitExceeded
 from foliot.domain.budgets import Budget, WhenSpent, Window
-from foliot.domain.credits import Pricing
+from foliot.domain.credits import Model, Pricing
 from foliot.services.views import Estimate
 from foliot.testing import World, virtual
 from tests.sdk.worlds import START
@@ -204,3 +204,70 @@ def test_an_expensive_backfill_is_started_only_when_it_is_meant() -> None:
         with pytest.raises(Invalid, match="for about 700 credits"):
             app.schedules.backfill("digest", START, world.now, which="all")
         app.schedules.backfill("digest", START, START + timedelta(minutes=30), which="all")
+
+
+DEAR, CHEAP = {"model": "large"}, {"model": "small"}
+MODELS = {"large": Model("large", False, Decimal("0.000001")), "small": Model("small", is_free=True)}
+"""A run of the large one may cost some 105,000 credits, as far as anybody knows."""
+
+
+@pytest.fixture
+def choosy() -> Iterator[World]:
+    """A world whose schedule has run once, for what a run of it costs."""
+    with virtual(an_app(catalogue=MODELS), START) as world:
+        create(world, budget={"credits": 10 * COST, "per": "day"}, overlap="allow_all")
+        world.app.schedules.trigger("digest")
+        world.advance(minutes=1)
+        yield world
+
+
+def test_a_trigger_with_a_dearer_model_of_its_own_is_judged_by_that_and_not_by_the_past(choosy: World) -> None:
+    for own in (None, {"seconds": 0}, DEAR, None):
+        choosy.app.schedules.trigger("digest", input=own)
+        choosy.advance(seconds=1)
+    assert fates(choosy) == ["success", "success", "success", "over_budget", "success"]
+
+
+def test_what_a_dearer_model_may_cost_is_set_aside_and_its_retry_is_judged_by_it_too(choosy: World) -> None:
+    choosy.app.schedules.patch("digest", budget={"credits": 110_000, "per": "day"}, retry=2)
+    choosy.app.schedules.trigger("digest", input=DEAR | {"seconds": 60, "fails": True})
+    choosy.advance(seconds=1)
+    for own in (DEAR, None):
+        choosy.app.schedules.trigger("digest", input=own)
+        choosy.advance(seconds=1)
+    assert fates(choosy) == ["success", "running", "over_budget", "success"]
+    choosy.app.schedules.patch("digest", budget={"credits": 50_000, "per": "day"})
+    choosy.advance(minutes=2)
+    assert [run.reason for run in choosy.runs("digest") if run.attempt == 2] == ["over_budget"]
+
+
+def test_a_trigger_with_a_free_model_of_its_own_starts_whatever_is_left(choosy: World) -> None:
+    choosy.app.schedules.patch("digest", budget={"credits": 0})
+    for own in (None, CHEAP):
+        choosy.app.schedules.trigger("digest", input=own)
+        choosy.advance(seconds=1)
+    assert fates(choosy) == ["success", "over_budget", "success"]
+
+
+def test_triggers_that_have_waited_are_judged_each_by_its_own_model(choosy: World) -> None:
+    choosy.app.schedules.patch("digest", overlap="buffer_all", input={"seconds": 60})
+    for own in (None, DEAR, CHEAP):
+        choosy.app.schedules.trigger("digest", input=own)
+    choosy.advance(seconds=1)
+    assert fates(choosy) == ["success", "running", "pending", "pending"]
+    choosy.advance(minutes=2)
+    assert fates(choosy) == ["success", "success", "over_budget", "success"]
+
+
+def test_a_backfill_with_a_model_of_its_own_is_estimated_and_judged_by_it(choosy: World) -> None:
+    span = (START - timedelta(minutes=40), START - timedelta(minutes=10))
+    plans = [
+        choosy.app.schedules.backfill("digest", *span, which="all", dry_run=True, input=own).credits
+        for own in (None, {"seconds": 0}, CHEAP)
+    ]
+    assert plans == [4 * COST, 4 * COST, 0]
+    dear = choosy.app.schedules.backfill("digest", *span, which="all", dry_run=True, input=DEAR)
+    assert (dear.credits or 0) > 4 * 105_000
+    choosy.app.schedules.backfill("digest", *span, which="all", input=DEAR)
+    choosy.advance(seconds=1)
+    assert fates(choosy) == ["over_budget"] * 4 + ["success"]

@@ -41,15 +41,20 @@ class Books(NamedTuple):
 
     spent: dict[tuple[Owner, str], int]
     budgets: dict[Owner, set[Allowed]]
-    estimates: dict[int, set[int | None]]
+    estimates: dict[tuple[int, str | None], set[int | None]]
+    """By schedule, and by the run's own input."""
     paused: set[int]
     """The schedules that had paused for a budget."""
 
 
+def _model_in(given: str | None) -> str | None:
+    said = None if given is None else json.loads(given)
+    return said.get("model") if isinstance(said, dict) else None
+
+
 def estimate_of(given: str | None) -> int | None:
     """What a run with that input may cost; None when it names no model."""
-    said = None if given is None else json.loads(given)
-    model = said.get("model") if isinstance(said, dict) else None
+    model = _model_in(given)
     if given is None or model is None:
         return None
     if model == FREE:
@@ -72,14 +77,14 @@ class Budgeting:
         """A transaction is in the books, and none of it has been looked at yet."""
         self._reserved = [change.row for change in changes if (change.table, change.deed) == ("spendings", "insert")]
         runs = {change.row["ref"]: change.row for change in changes if change.table == "runs"}
-        schedules = {row["schedule_ref"] for row in runs.values() if row["reason"] == Reason.OVER_BUDGET}
-        schedules |= {self._run(row["run_ref"], runs)["schedule_ref"] for row in self._reserved}
-        owners = {owner for schedule in schedules for owner in self._owners(schedule)}
+        judged = [row for row in runs.values() if row["reason"] == Reason.OVER_BUDGET]
+        judged += [self._run(row["run_ref"], runs) for row in self._reserved]
+        owners = {owner for row in judged for owner in self._owners(row["schedule_ref"])}
         owners |= {(row["owner"], row["owner_ref"]) for row in self._reserved}
         self._before = Books(
             {(owner, per): self._spent(owner, now, per) for owner in owners for per in _SECONDS},
             {owner: self._budgets(owner) for owner in owners},
-            {schedule: self._estimates(schedule) for schedule in schedules},
+            {(row["schedule_ref"], row["input"]): self._estimates(row) for row in judged},
             {ref for ref, row in self._judge.shadow.schedules.items() if row["paused_by"] == "budget"},
         )
         for row in self._reserved:
@@ -102,7 +107,7 @@ class Budgeting:
     def unexplained(self, moment: "Moment", row: Row) -> str | None:
         """What speaks against that there was no room for the run."""
         schedule, now = row["schedule_ref"], moment.now
-        estimates = self._before.estimates[schedule] | self._estimates(schedule)
+        estimates = self._before.estimates[schedule, row["input"]] | self._estimates(row)
         wanted = max(1 if estimate is None else estimate for estimate in estimates)
         if wanted == 0:
             return "it is known to cost nothing"
@@ -123,8 +128,7 @@ class Budgeting:
     def _judge_reservation(self, now: int, row: Row) -> None:
         run = self._judge.shadow.run(row["run_ref"])
         owner, name = (row["owner"], row["owner_ref"]), self._judge.name_of(run)
-        schedule = run["schedule_ref"]
-        estimates = self._before.estimates[schedule] | self._estimates(schedule)
+        estimates = self._before.estimates[run["schedule_ref"], run["input"]] | self._estimates(run)
         if row["reserved"] not in {estimate or 0 for estimate in estimates}:
             self._accuse("budgets hold", f"{name} has {row['reserved']} set aside, and may cost {estimates}")
         if 0 in estimates:
@@ -185,11 +189,15 @@ class Budgeting:
     def _cost_of(self, run: int) -> int:
         return sum(receipt["credits"] or 0 for receipt in self._receipts.get(run, {}).values())
 
-    def _estimates(self, schedule: int) -> set[int | None]:
-        """What its next run may cost, by its last successes or its model; of runs of one time any may be the last."""
+    def _estimates(self, run: Row) -> set[int | None]:
+        """What the run may cost, by the last successes or its model; of runs of one time any may be the last."""
+        schedule, own = run["schedule_ref"], run["input"]
         row = self._judge.shadow.schedules.get(schedule)
         if row is None:
             return set()
+        if _model_in(own) not in (None, _model_in(row["input"])):
+            self._judge.story.counts["by another model"] += 1
+            return {estimate_of(own)}
         done = [
             (-run["nominal_at"], self._cost_of(run["ref"]))
             for run in self._judge.shadow.runs.values()
@@ -202,5 +210,5 @@ class Budgeting:
                 # What costs something now and then is not known to cost nothing.
                 found |= {max(1, round_it(median(costs))) for round_it in (floor, ceil)}
             else:
-                found.add(estimate_of(row["input"]))
+                found.add(estimate_of(row["input"] if own is None else own))
         return found

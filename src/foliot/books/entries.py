@@ -172,11 +172,11 @@ class Entries:
         """What its budgets leave to the schedule, besides what is going to be written."""
         return self.permits.allowance(tx, schedule, self._taken)
 
-    def reserve(self, ref: int, allowance: Allowance) -> None:
-        """Set aside what the run may cost, of each of the budgets that it is under."""
+    def reserve(self, ref: int, allowance: Allowance, cost: int | None) -> None:
+        """Set aside what the run may cost, as far as anybody knows, of each of the budgets that it is under."""
         for owner in allowance.owners:
-            self._reserved.append((*owner, ref, self.now, allowance.reserves))
-            self._taken[owner] += allowance.reserves
+            self._reserved.append((*owner, ref, self.now, cost or 0))
+            self._taken[owner] += cost or 0
 
     def start_run(self, schedule: Scheduled, state: State, run: RunRow, *, occupies: bool) -> None:
         """A run that has its row starts, or goes on, under a new token."""

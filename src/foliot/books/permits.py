@@ -3,15 +3,16 @@
 Grants are read once and kept until one is changed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from foliot.books.configurations import Scheduled
-from foliot.domain.budgets import Budget, Owner, WhenSpent, starts_within
+from foliot.domain.budgets import UNCOUNTED, Budget, Funds, Owner, WhenSpent
 from foliot.domain.credits import Pricing
 from foliot.domain.grants import Grant, refusal_of
 from foliot.domain.runs import Reason
 from foliot.ports import Transaction
+from foliot.rows import RunRow
 
 _MOST_KEPT = 20_000
 RECENT = 20
@@ -19,19 +20,30 @@ RECENT = 20
 
 
 class Allowance(NamedTuple):
-    """What its budgets leave to a schedule."""
+    """What its budgets leave to a schedule, and what says how much its runs may cost."""
 
-    starts: int | None
-    """So many runs may start; None: as many as there are."""
-    reserves: int
-    """Credits that are set aside for each."""
     owners: tuple[tuple[Owner, int], ...]
-    """Whose budgets they are."""
-    pauses: bool
-    """A slot that finds nothing left pauses its schedule."""
+    """Whose budgets they are,"""
+    lefts: tuple[tuple[int, WhenSpent], ...]
+    """what is left of each, and what it does when it is spent."""
+    costs: Sequence[int]
+    """Of the schedule's last runs."""
+    input: str | None
+    pricing: Pricing
+
+    def cost_of(self, own: str | None) -> int | None:
+        """What a run may cost that has that input instead of the schedule's, if any; None: nobody knows, or asks."""
+        return self.pricing.cost_each(self.costs, self.input, own) if self.owners else None
+
+    def funds(self, rows: Iterable[RunRow] = ()) -> Funds:
+        """What these runs, and slots that have no row yet, may start with."""
+        if not self.owners:
+            return UNCOUNTED
+        own = {row.ref: self.cost_of(row.input) for row in rows if row.input is not None}
+        return Funds(self.lefts, self.cost_of(None), own)
 
 
-NO_BUDGET = Allowance(None, 0, (), pauses=False)
+NO_BUDGET = Allowance((), (), (), None, Pricing())
 
 
 class _Judged(NamedTuple):
@@ -99,23 +111,13 @@ class Permits:
         if not budgets:
             return NO_BUDGET
         tx.hold_grant(schedule.grant_ref)
-        estimate = self._estimate(tx, schedule)
-        pauses, least = False, None
+        lefts = []
         for owner, ref, budget in budgets:
             spent = tx.spent_since(owner, ref, budget.begins_at(tx.now)) + taken.get((owner, ref), 0)
-            left = budget.credits - spent
-            starts = starts_within(left, estimate)
-            if starts is None or (least is not None and starts > least):
-                continue
-            is_spent_first = least is None or starts < least
-            pauses = budget.when_spent is WhenSpent.PAUSE or (pauses and not is_spent_first)
-            least = starts
+            lefts.append((budget.credits - spent, budget.when_spent))
         owners = tuple((owner, ref) for owner, ref, _ in budgets)
-        return Allowance(least, estimate or 0, owners, pauses)
-
-    def _estimate(self, tx: Transaction, schedule: Scheduled) -> int | None:
-        """What a run of it may cost, by what the last ones did, else by its model; None: nobody knows."""
-        return self.pricing.cost_each(tx.recent_costs(schedule.ref, RECENT), schedule.input)
+        costs = tx.recent_costs(schedule.ref, RECENT)
+        return Allowance(owners, tuple(lefts), costs, schedule.input, self.pricing)
 
     def _look_up(self, tx: Transaction, schedule: Scheduled) -> _Judged:
         key = (schedule.grant_ref, schedule.target)

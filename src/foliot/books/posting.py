@@ -7,6 +7,7 @@ from foliot.books.configurations import Scheduled
 from foliot.books.entries import Entries
 from foliot.books.permits import Allowance
 from foliot.domain.admission import Admission, Applicant, Stop, admit
+from foliot.domain.budgets import Funds
 from foliot.domain.generation import Generation, close_pause, generate, not_yet_due
 from foliot.domain.grants import REFUSALS_UNTIL_ATTENTION, refusals_after
 from foliot.domain.instants import MICROSECONDS
@@ -123,7 +124,8 @@ def post_applicants(
     by_ref = {row.ref: row for row in (*waiting, *rows)}
     everybody = [*map(applicant_of, waiting), *applicants]
     refusal, allowance = entries.permits.refusal(tx, schedule), entries.allowance(tx, schedule)
-    verdicts = (tx.now, refusal, allowance.starts)
+    funds = allowance.funds(by_ref.values())
+    verdicts = (tx.now, refusal, funds)
     admission = admit(state._replace(held=state.held - len(waiting)), schedule.policies, everybody, *verdicts)
     if admission.stop is not None:
         cleared = _clear_way(tx, entries, state, admission.stop)
@@ -131,15 +133,9 @@ def post_applicants(
             unhindered = cleared._replace(held=cleared.held - len(waiting))
             admission = admit(unhindered, schedule.policies, everybody, *verdicts)
         state = cleared
-    state = _post_admission(entries, schedule, state, admission, by_ref, allowance)
+    state = _post_admission(entries, schedule, state, admission, by_ref, allowance, funds)
     entries.keep(state)
-    if allowance.pauses and _is_over_budget(admission):
-        state = post_spent(tx, entries, state)
-    return state
-
-
-def _is_over_budget(admission: Admission) -> bool:
-    return any(skip.reason is Reason.OVER_BUDGET for skip in admission.skips)
+    return post_spent(tx, entries, state) if admission.pauses else state
 
 
 def post_spent(tx: Transaction, entries: Entries, state: State) -> State:
@@ -227,6 +223,7 @@ def _post_admission(
     admission: Admission,
     rows: dict[int, RunRow],
     allowance: Allowance,
+    funds: Funds,
 ) -> State:
     running, held, remaining = state.running, state.held, state.remaining
     state = with_refusals(schedule, state, [reason for _, reason in admission.skips], bool(admission.starts))
@@ -236,7 +233,7 @@ def _post_admission(
         else:
             ref = applicant.ref
             entries.start_run(schedule, state, rows[ref], occupies=occupies)
-        entries.reserve(ref, allowance)
+        entries.reserve(ref, allowance, funds.cost_of(applicant.ref))
         running += occupies
         held -= applicant.is_held
         if remaining is not None and applicant.kind is Kind.SLOT:

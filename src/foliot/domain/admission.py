@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
+from foliot.domain.budgets import UNCOUNTED, Funds
 from foliot.domain.policies import Overlap, Policies
 from foliot.domain.runs import Hold, Kind, Reason
 from foliot.domain.schedule import State
@@ -57,6 +58,8 @@ class Admission(NamedTuple):
     waits: list[Wait]
     skips: list[Skip]
     stop: Stop | None
+    pauses: bool = False
+    """A budget is spent that wants the schedule to pause then."""
 
 
 def admit(
@@ -65,17 +68,17 @@ def admit(
     applicants: Iterable[Applicant],
     now: int,
     refusal: Reason | None = None,
-    affordable: int | None = None,
+    funds: Funds = UNCOUNTED,
 ) -> Admission:
     """Judge the applicants in order, those held before first, each under its own overlap policy or the schedule's.
 
     `state.held` counts the runs that wait besides them. With a refusal, nothing of the schedule is permitted now; its
-    budgets may let no more than so many start.
+    budgets let start what their funds are enough for.
     """
-    door = _Door(state, policies, now, refusal, affordable)
+    door = _Door(state, policies, now, refusal, funds)
     for applicant in applicants:
         door.judge(applicant)
-    return Admission(door.starts, door.waits, door.skips, door.stop)
+    return Admission(door.starts, door.waits, door.skips, door.stop, door.pauses)
 
 
 _NEVER_WAIT = (Overlap.ALLOW_ALL, Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER)
@@ -85,13 +88,11 @@ _NEVER_WAIT = (Overlap.ALLOW_ALL, Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER)
 class _Door:
     """Lets one run through at a time, in order, and remembers who waits."""
 
-    def __init__(
-        self, state: State, policies: Policies, now: int, refusal: Reason | None, affordable: int | None
-    ) -> None:
+    def __init__(self, state: State, policies: Policies, now: int, refusal: Reason | None, funds: Funds) -> None:
         self.policies = policies
         self.now = now
         self.refusal = refusal
-        self.affordable = affordable
+        self.funds = funds
         self.paused = state.is_paused(now)
         self.occupied = state.running > 0
         self.held = state.held
@@ -100,12 +101,13 @@ class _Door:
         self.waits: list[Wait] = []
         self.skips: list[Skip] = []
         self.stop: Stop | None = None
+        self.pauses = False
 
     def judge(self, applicant: Applicant) -> None:
         if self._refuse(applicant):
             return
         overlap = applicant.overlap or self.policies.overlap
-        if self.affordable == 0 and (not self.occupied or overlap in _NEVER_WAIT):
+        if (not self.occupied or overlap in _NEVER_WAIT) and self._finds_it_spent(applicant):
             self.skips.append(Skip(applicant, Reason.OVER_BUDGET))
         elif overlap is Overlap.ALLOW_ALL:
             self._start(applicant, occupies=False)
@@ -141,10 +143,19 @@ class _Door:
             return False
         return True
 
+    def _finds_it_spent(self, applicant: Applicant) -> bool:
+        """Whether a budget has nothing left for it; that one may want the schedule to pause."""
+        if not self.funds.lefts:
+            return False
+        cost = self.funds.cost_of(applicant.ref)
+        is_spent = self.funds.starts(cost) == 0
+        self.pauses = self.pauses or (is_spent and self.funds.pauses(cost))
+        return is_spent
+
     def _start(self, applicant: Applicant, *, occupies: bool) -> None:
         self.starts.append(Start(applicant, occupies))
-        if self.affordable is not None:
-            self.affordable -= 1
+        if self.funds.lefts:
+            self.funds = self.funds.less(self.funds.cost_of(applicant.ref))
         self.occupied = self.occupied or occupies
         if applicant.kind is Kind.SLOT and self.remaining is not None:
             self.remaining -= 1
@@ -195,8 +206,7 @@ class _Door:
         for start in self.starts:
             if start.occupies and start.applicant.kind is Kind.SLOT:
                 self.starts.remove(start)
-                if self.affordable is not None:
-                    self.affordable += 1
+                self.funds = self.funds.less(-(self.funds.cost_of(start.applicant.ref) or 0))
                 if self.remaining is not None:
                     self.remaining += 1
                 return start.applicant

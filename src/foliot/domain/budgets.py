@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid
@@ -80,3 +81,34 @@ def starts_within(left: int, estimate: int | None) -> int | None:
     if estimate is None:
         return None if left > 0 else 0
     return max(0, left // estimate)
+
+
+class Funds(NamedTuple):
+    """What is left of the budgets that a schedule's runs start under, and what each of these may cost."""
+
+    lefts: tuple[tuple[int, WhenSpent], ...] = ()
+    """Of each budget, and what it does when it is spent; without any, nothing is counted."""
+    each: int | None = None
+    """What a run may cost; None: nobody knows."""
+    own: Mapping[int, int | None] = MappingProxyType({})
+    """By its row, what one may that has an input of its own."""
+
+    def cost_of(self, row: int | None) -> int | None:
+        """What the run of that row may cost, or a slot that has none yet."""
+        return self.each if row is None else self.own.get(row, self.each)
+
+    def starts(self, cost: int | None) -> int | None:
+        """How many runs may start that may cost so much; None: as many as there are."""
+        within = [starts_within(left, cost) for left, _ in self.lefts]
+        return min((starts for starts in within if starts is not None), default=None)
+
+    def pauses(self, cost: int | None) -> bool:
+        """Whether one of the budgets that have nothing left for such a run wants its schedule to pause."""
+        return any(when is WhenSpent.PAUSE and starts_within(left, cost) == 0 for left, when in self.lefts)
+
+    def less(self, credits: int | None) -> "Funds":
+        """What is left once so much is set aside."""
+        return self._replace(lefts=tuple((left - (credits or 0), when) for left, when in self.lefts))
+
+
+UNCOUNTED = Funds()

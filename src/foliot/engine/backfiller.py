@@ -43,19 +43,20 @@ def _feed(
     tx: Transaction, entries: Entries, schedule: Scheduled, states: dict[int, State], row: BackfillRow
 ) -> BackfillRow:
     refusal, allowance = entries.permits.refusal(tx, schedule), entries.allowance(tx, schedule)
-    room = row.concurrency - row.running
-    if refusal is None and allowance.starts == 0:
+    funds, cost = allowance.funds(), allowance.cost_of(row.input)
+    starts, room = funds.starts(cost), row.concurrency - row.running
+    if refusal is None and starts == 0:
         if row.running:
             # What is set aside for its own runs may be there again when they are over.
             return row._replace(wake_at=None)
         refusal = Reason.OVER_BUDGET
     if refusal is not None:
         room = _REFUSED_AT_ONCE
-    elif allowance.starts is not None:
-        room = min(room, allowance.starts)
+    elif starts is not None:
+        room = min(room, starts)
     state = states[schedule.ref]
     chosen = _choose(tx, schedule, state, row, room)
-    if refusal is Reason.OVER_BUDGET and allowance.pauses and chosen.nominals:
+    if refusal is Reason.OVER_BUDGET and funds.pauses(cost) and chosen.nominals:
         paused = _paused(tx, entries, state)
         if paused is None:
             return row._replace(wake_at=tx.now + _LATER)
@@ -64,7 +65,7 @@ def _feed(
     for nominal in chosen.nominals:
         slot = Slot(nominal * MICROSECONDS, tx.now)
         if refusal is None:
-            entries.reserve(entries.start_slot(schedule, state, slot, occupies=False, **lane), allowance)
+            entries.reserve(entries.start_slot(schedule, state, slot, occupies=False, **lane), allowance, cost)
         else:
             entries.record(schedule, slot, Status.SKIPPED, reason=refusal, **lane)
     begun = len(chosen.nominals) if refusal is None else 0

@@ -81,9 +81,10 @@ def _refused(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow
     if run.hold != Hold.RETRY:
         return None
     allowance = entries.allowance(tx, schedule)
-    if allowance.starts == 0:
-        return _Refused(Reason.OVER_BUDGET, allowance.pauses)
-    entries.reserve(run.ref, allowance)
+    funds, cost = allowance.funds(), allowance.cost_of(run.input)
+    if funds.starts(cost) == 0:
+        return _Refused(Reason.OVER_BUDGET, funds.pauses(cost))
+    entries.reserve(run.ref, allowance, cost)
     return None
 
 

@@ -50,10 +50,8 @@ def check_meant(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pri
 
 
 def cost_each(tx: Transaction, row: ScheduleRow, pricing: Pricing, own: str | None = None) -> int | None:
-    """What one run may cost; of one with an input of its own, by that and not by the past."""
-    if own is not None and own != row.input:
-        return pricing.cost_each((), own)
-    return pricing.cost_each(tx.recent_costs(row.ref, RECENT), row.input)
+    """What one run may cost, with an input of its own if it has one; as it is set aside when it starts."""
+    return pricing.cost_each(tx.recent_costs(row.ref, RECENT), row.input, own)
 
 
 def planned_backfill(
