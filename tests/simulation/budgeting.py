@@ -72,6 +72,8 @@ class Budgeting:
         self._spendings: dict[Owner, list[Row]] = defaultdict(list)
         self._before = Books({}, {}, {}, set())
         self._reserved: list[Row] = []
+        self._charged_at: dict[int, int] = {}
+        """By run, when it was charged last."""
 
     def open(self, now: int, changes: list[Change]) -> None:
         """A transaction is in the books, and none of it has been looked at yet."""
@@ -89,6 +91,8 @@ class Budgeting:
         )
         for row in self._reserved:
             self._spendings[row["owner"], row["owner_ref"]].append(row)
+        charged = [change.row for change in changes if change.table == "receipts" and change.row["credits"]]
+        self._charged_at |= {row["run_ref"]: now for row in charged}
 
     def close(self, now: int, changes: Iterable[Change]) -> None:
         """All of it was looked at: what has started had room, and has it now."""
@@ -173,14 +177,17 @@ class Budgeting:
         return set() if said is None else {Allowed(said["credits"], said["per"], said["when_spent"] == "pause")}
 
     def _spent(self, owner: Owner, now: int, per: str) -> int:
-        """What runs that started within the span were charged with; for those that are not over, what is set aside."""
+        """What runs that were charged within the span have cost; those that are not over at least what is set aside."""
         total = 0
         for row in self._spendings[owner]:
             run = self._judge.shadow.runs.get(row["run_ref"])
+            cost = self._cost_of(row["run_ref"])
             if run is not None and run["status"] not in FINAL:
-                total += row["reserved"]
-            elif row["at"] > now - _SECONDS[per] * MICROSECONDS:
-                total += self._cost_of(row["run_ref"])
+                total += max(row["reserved"], cost)
+                continue
+            at = self._charged_at.get(row["run_ref"]) or row["at"]
+            if at > now - _SECONDS[per] * MICROSECONDS:
+                total += cost
         return total
 
     def _most_spent(self, owner: Owner, now: int) -> dict[str, int]:

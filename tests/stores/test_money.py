@@ -4,15 +4,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 
 from foliot.domain.budgets import Owner
-from foliot.domain.credits import CREDITS_PER_USD, Posting, Pricing, Usage
+from foliot.domain.credits import CREDITS_PER_USD, Model, Posting, Pricing, Usage
 from foliot.domain.grants import stored_scopes
 from foliot.execution.till import Bill, Charged, charge
 from foliot.stores.transaction import SqlTransaction
-from tests.builders import NOON
+from tests.builders import HOUR, NOON
 from tests.stores.stage import Stage
 from tests.stores.waiting import until_somebody_waits
 
-PRICES = Pricing(markup=Decimal(1))
+PRICES = Pricing({"small": Model("small", is_free=True)}, markup=Decimal(1))
 CENT = Decimal("0.01")
 CREDITS = CREDITS_PER_USD // 100
 
@@ -151,3 +151,42 @@ def test_an_admission_waits_for_a_late_cost_and_counts_it(postgresql: Stage) -> 
         admitting: list[Future[int]] = []
         postgresql.write(pay)
         assert admitting[0].result(timeout=20) == CREDITS
+
+
+def test_what_a_run_spends_counts_from_when_it_was_charged_and_not_from_its_start(stage: Stage) -> None:
+    ann = an_account(stage)
+    grant = a_grant(stage, ann)
+    run = stage.ended(stage.schedule(grant_ref=grant))
+    stage.write(lambda tx: tx.reserve([(str(Owner.GRANT), grant, run, NOON, 7)]))
+    stage.clock.at = NOON + HOUR
+
+    stage.write(lambda tx: charge(tx, [a_bill(ann, "call", run_ref=run)], PRICES))
+
+    assert stage.write(lambda tx: tx.spent_since(Owner.GRANT, grant, NOON + HOUR - 1)) == CREDITS
+    assert stage.write(lambda tx: tx.spent_since(Owner.GRANT, grant, NOON + HOUR)) == 0
+
+
+def test_a_run_that_was_charged_with_more_than_was_set_aside_counts_with_that_before_it_is_over(stage: Stage) -> None:
+    ann = an_account(stage)
+    grant = a_grant(stage, ann)
+    run = stage.running(stage.schedule(grant_ref=grant))
+    stage.write(lambda tx: tx.reserve([(str(Owner.GRANT), grant, run, NOON, 7)]))
+    assert stage.write(lambda tx: tx.spent_since(Owner.GRANT, grant, NOON)) == 7
+
+    stage.write(lambda tx: charge(tx, [a_bill(ann, "call", run_ref=run)], PRICES))
+
+    assert stage.write(lambda tx: tx.spent_since(Owner.GRANT, grant, NOON)) == CREDITS
+
+
+def test_a_call_is_of_the_model_that_it_was_of_when_its_cost_is_told_later(stage: Stage) -> None:
+    ann = an_account(stage)
+    call = a_bill(ann, "call", None)
+    paid = call._replace(usage=Usage("call", model="large"))
+    stage.write(lambda tx: charge(tx, [paid], PRICES))
+
+    nothing = stage.write(lambda tx: charge(tx, [a_bill(ann, "call", Decimal(0))], PRICES))
+    cents = stage.write(lambda tx: charge(tx, [call._replace(usage=Usage("call", model="small", cost=CENT))], PRICES))
+
+    assert (nothing, cents) == ([Charged.DEFERRED], [Charged.NOW])
+    (receipt,) = stage.read(lambda tx: tx.receipts_of(1))
+    assert (receipt.model, receipt.credits) == ("large", CREDITS)

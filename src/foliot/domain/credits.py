@@ -213,6 +213,11 @@ def cost_of(usage: Usage, catalogue: Catalogue) -> Decimal | None:
     return None
 
 
+def completed(later: Usage, model: str | None, tokens: int | None) -> Usage:
+    """A call whose cost is told later: it was of the model that it was of, else what is told now."""
+    return later._replace(model=model or later.model, tokens=tokens if later.tokens is None else later.tokens)
+
+
 def estimate_of(model: Model | None, characters: int, markup: Decimal) -> int:
     """What a run whose input is so long may cost, in credits, before anything is known of it."""
     if model is None or model.is_free:

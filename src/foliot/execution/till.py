@@ -6,7 +6,17 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from foliot.domain.credits import Meter, Posting, Pricing, RunLimits, Usage, can_pay, charge_key, was_let_in
+from foliot.domain.credits import (
+    Meter,
+    Posting,
+    Pricing,
+    RunLimits,
+    Usage,
+    can_pay,
+    charge_key,
+    completed,
+    was_let_in,
+)
 from foliot.domain.errors import NotFound
 from foliot.domain.slots import read_run_id
 from foliot.execution.context import payer_key
@@ -58,7 +68,7 @@ def charge(tx: Transaction, bills: Sequence[Bill], pricing: Pricing) -> list[Cha
     receipts: dict[tuple[str, str], ReceiptRow] = {}
     outcomes: list[Charged] = []
     for bill in bills:
-        receipt, outcome = _judge(bill, known.get(bill.name), pricing.credits_for(bill.usage), tx.now)
+        receipt, outcome = _judge(bill, known.get(bill.name), pricing, tx.now)
         outcomes.append(outcome)
         if receipt is not None:
             known[bill.name] = receipts[bill.name] = receipt
@@ -76,14 +86,15 @@ def _known(tx: Transaction, bills: Iterable[Bill]) -> dict[tuple[str, str], Rece
     return {(row.source, row.reference): row for row in rows}
 
 
-def _judge(bill: Bill, known: ReceiptRow | None, amount: int | None, now: int) -> tuple[ReceiptRow | None, Charged]:
+def _judge(bill: Bill, known: ReceiptRow | None, pricing: Pricing, now: int) -> tuple[ReceiptRow | None, Charged]:
     """The receipt that is to be written for a bill, if any, and what that means."""
     if known is not None and known.credits is not None:
         return None, Charged.BEFORE
+    usage = bill.usage if known is None else completed(bill.usage, known.model, known.tokens)
+    amount = pricing.credits_for(usage)
     outcome = Charged.DEFERRED if amount is None else Charged.NOW
     if known is not None and amount is None:
         return None, outcome
-    usage = bill.usage
     cost = None if usage.cost is None else str(usage.cost)
     if known is not None:
         return known._replace(model=usage.model, tokens=usage.tokens, cost=cost, credits=amount), outcome
@@ -101,7 +112,7 @@ def _take(tx: Transaction, receipts: Sequence[ReceiptRow]) -> None:
         after = tx.post(payer, Posting.CHARGE, amounts)
         if after is not None and after < 0 and tx.account(payer).is_limited:
             log.critical("account %d is at %d credits after %s", payer, after, list(amounts)[-1])
-    tx.settle_again({receipt.run_ref for receipt in receipts})
+    tx.note_charges({receipt.run_ref for receipt in receipts})
 
 
 def report(tx: Transaction, run_id: str, usage: Usage, pricing: Pricing) -> Charged:

@@ -21,7 +21,10 @@ class Spendings(Part):
         self.dialect.insert(self.cursor, _RESERVE, rows)
 
     def spent_since(self, owner: Owner, owner_ref: int, since: int) -> int:
-        """What counts: spent since then, or reserved for what is not over. Runs that ended meanwhile are settled."""
+        """What counts: spent since then; for what is not over, what is reserved, or more if it was charged with more.
+
+        Runs that ended meanwhile are settled.
+        """
         self._do(
             f"UPDATE spendings SET spent = {_CHARGED} WHERE owner = ? AND owner_ref = ? AND spent IS NULL"
             f" AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.ref = spendings.run_ref AND ({_IS_OPEN}))"
@@ -30,10 +33,13 @@ class Spendings(Part):
             f" AND e.stage <> '{RequestStage.DONE}')",
             *(str(owner), owner_ref),
         )
-        counted = "SELECT coalesce(sum({}), 0) FROM spendings WHERE owner = ? AND owner_ref = ? AND {}"
-        spent = self._all(counted.format("spent", "at > ? AND spent IS NOT NULL"), str(owner), owner_ref, since)
-        reserved = self._all(counted.format("reserved", "spent IS NULL"), str(owner), owner_ref)
-        return int(spent[0][0]) + int(reserved[0][0])
+        rows = "FROM spendings WHERE owner = ? AND owner_ref = ? AND"
+        text = f"SELECT coalesce(sum(spent), 0) {rows} at > ? AND spent IS NOT NULL"
+        spent = self._all(text, str(owner), owner_ref, since)
+        text = f"SELECT reserved, {_CHARGED} {rows} spent IS NULL"
+        return int(spent[0][0]) + sum(
+            max(int(taken) for taken in row) for row in self._all(text, str(owner), owner_ref)
+        )
 
     def hold_budgets(self, run_refs: Iterable[int]) -> None:
         """Whoever else admits runs by the budgets that these runs have taken of waits until this transaction is over.
@@ -49,11 +55,12 @@ class Spendings(Part):
         )
         self._all(text, these, these)
 
-    def settle_again(self, run_refs: Iterable[int]) -> None:
-        """These were charged, perhaps after they were settled: then what they have spent is more."""
+    def note_charges(self, run_refs: Iterable[int]) -> None:
+        """These were charged: what they have spent counts from now; of those that were settled it is more."""
         self._do(
-            f"UPDATE spendings SET spent = {_CHARGED} WHERE spent IS NOT NULL AND {self.dialect.any_of('run_ref')}",
-            self.dialect.list_of(run_refs),
+            f"UPDATE spendings SET at = ?, spent = CASE WHEN spent IS NULL THEN NULL ELSE {_CHARGED} END"
+            f" WHERE {self.dialect.any_of('run_ref')}",
+            *(self.now, self.dialect.list_of(run_refs)),
         )
 
     def recent_costs(self, schedule_ref: int, limit: int) -> list[int]:
