@@ -13,6 +13,7 @@ from foliot.domain.budgets import (
     WhenSpent,
     Window,
     read_budget,
+    set_aside,
     starts_within,
     stored_budget,
 )
@@ -21,19 +22,20 @@ from tests.builders import DAY, HOUR, NOON
 
 @pytest.mark.parametrize(
     ("left", "estimate", "starts"),
-    [(100, 30, 3), (29, 30, 0), (-5, 30, 0), (1, None, None), (0, None, 0), (-5, 0, None), (100, 0, None)],
+    [(100, 30, 3), (29, 30, 0), (-5, 30, 0), (1, None, 1), (100, None, 1), (0, None, 0), (-5, 0, None), (100, 0, None)],
 )
 def test_how_many_may_start(left: int, estimate: int | None, starts: int | None) -> None:
     assert starts_within(left, estimate) == starts
 
 
-@given(st.lists(st.integers(1, 60), max_size=40), st.integers(0, 300))
-def test_reserved_one_by_one_a_budget_is_never_exceeded(estimates: list[int], allowed: int) -> None:
+@given(st.lists(st.none() | st.integers(1, 60), max_size=40), st.integers(0, 300))
+def test_reserved_one_by_one_a_budget_is_never_exceeded(estimates: list[int | None], allowed: int) -> None:
     left = allowed
     for estimate in estimates:
         if starts_within(left, estimate):
-            left -= estimate
-    assert left >= 0
+            left -= set_aside(left, estimate)
+            assert left >= 0
+            assert left == 0 or estimate is not None, "what may cost anything leaves nothing to others"
 
 
 @pytest.mark.parametrize(
@@ -87,4 +89,5 @@ def test_what_is_left_of_several_budgets(
 def test_each_run_takes_what_it_may_cost_itself() -> None:
     funds = Funds(((100, SKIPS), (80, PAUSES)), each=30, own={7: 50, 8: None})
     assert [funds.cost_of(row) for row in (None, 6, 7, 8)] == [30, 30, 50, None]
-    assert funds.less(50).less(None).lefts == ((50, SKIPS), (30, PAUSES))
+    assert funds.less(50).lefts == ((50, SKIPS), (30, PAUSES))
+    assert funds.less(None).lefts == ((0, SKIPS), (0, PAUSES))

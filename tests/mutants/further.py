@@ -292,7 +292,7 @@ FURTHER = (
     ),
     Mutant(
         "every trigger costs the same",
-        "A trigger with a model a hundred times as dear starts with the last of a budget: that is spent many times over.",
+        "A trigger with a model a hundred times as dear starts with the last of a budget: it is spent many times.",
         (
             Change(
                 "books/permits.py",
@@ -306,7 +306,7 @@ FURTHER = (
     Mutant(
         "nothing set aside",
         "What runs has no share of its budget until it is over: many runs start with the last of it.",
-        (Change("stores/spendings.py", "int(spent[0][0]) + int(reserved[0][0])", "int(spent[0][0])"),),
+        (Change("stores/spendings.py", "int(spent[0][0]) + sum(", "int(spent[0][0]) + 0 * sum("),),
         "tests/sdk/test_budgets.py::test_what_is_set_aside_for_those_that_run_is_not_left_for_others",
     ),
     Mutant(

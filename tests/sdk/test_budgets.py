@@ -59,6 +59,34 @@ def test_until_somebody_knows_what_a_run_costs_one_starts_while_anything_is_left
     assert fates(world) == ["success", "over_budget", "over_budget"]
 
 
+def test_of_runs_that_may_cost_anything_one_starts_with_what_is_left_and_the_others_when_it_is_over(
+    world: World,
+) -> None:
+    grant = world.app.grants.create("graph:execute:python:agent", budget={"credits": 5 * COST, "per": "day"})
+    for name in "abcde":
+        create(world, name, grant=grant.id, every="1h", input={"seconds": 60})
+    world.advance(minutes=61)
+    assert sorted(fates(world, name)[0] for name in "abcde") == ["over_budget"] * 4 + ["success"]
+    world.advance(hours=1)
+    assert sorted(fates(world, name)[1] for name in "abcde") == ["over_budget"] * 3 + ["success"] * 2
+
+
+def test_of_triggers_that_may_cost_anything_one_starts_with_what_is_left(world: World) -> None:
+    create(world, budget={"credits": COST, "per": "day"}, overlap="allow_all", manual=True, every=None)
+    for _ in range(5):
+        world.app.schedules.trigger("digest")
+    world.advance(minutes=1)
+    assert sorted(fates(world)) == ["over_budget"] * 4 + ["success"]
+
+
+def test_spending_counts_from_when_it_was_charged_and_not_from_when_the_run_began(world: World) -> None:
+    create(world, budget={"credits": COST, "per": "hour"}, every="2h", input={"seconds": 5400})
+    world.advance(hours=2, minutes=91)
+    world.app.schedules.trigger("digest")
+    world.advance(minutes=1)
+    assert fates(world) == ["success", "over_budget"]
+
+
 def test_a_spent_budget_may_pause_its_schedule_with_a_note(world: World) -> None:
     create(world, budget={"credits": COST, "per": "hour", "when_spent": "pause"})
     world.advance(minutes=30)

@@ -133,7 +133,8 @@ class Budgeting:
         run = self._judge.shadow.run(row["run_ref"])
         owner, name = (row["owner"], row["owner_ref"]), self._judge.name_of(run)
         estimates = self._before.estimates[run["schedule_ref"], run["input"]] | self._estimates(run)
-        if row["reserved"] not in {estimate or 0 for estimate in estimates}:
+        # Of what nobody knows the cost of, all that is left is set aside.
+        if row["reserved"] not in estimates and (None not in estimates or row["reserved"] < 1):
             self._accuse("budgets hold", f"{name} has {row['reserved']} set aside, and may cost {estimates}")
         if 0 in estimates:
             return

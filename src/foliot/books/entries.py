@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping
 from foliot.books.configurations import Scheduled
 from foliot.books.permits import Allowance, Permits
 from foliot.domain.admission import Applicant
-from foliot.domain.budgets import Owner
+from foliot.domain.budgets import Funds, Owner, set_aside
 from foliot.domain.generation import Gap
 from foliot.domain.questions import Question
 from foliot.domain.runs import Hold, Kind, OnUnknown, Reason, Status
@@ -172,11 +172,13 @@ class Entries:
         """What its budgets leave to the schedule, besides what is going to be written."""
         return self.permits.allowance(tx, schedule, self._taken)
 
-    def reserve(self, ref: int, allowance: Allowance, cost: int | None) -> None:
-        """Set aside what the run may cost, as far as anybody knows, of each of the budgets that it is under."""
-        for owner in allowance.owners:
-            self._reserved.append((*owner, ref, self.now, cost or 0))
-            self._taken[owner] += cost or 0
+    def reserve(self, ref: int, allowance: Allowance, funds: Funds, cost: int | None) -> Funds:
+        """Set aside what the run may cost of each of the budgets that it is under; what is left of them then."""
+        for owner, (left, _) in zip(allowance.owners, funds.lefts, strict=True):
+            share = set_aside(left, cost)
+            self._reserved.append((*owner, ref, self.now, share))
+            self._taken[owner] += share
+        return funds.less(cost)
 
     def start_run(self, schedule: Scheduled, state: State, run: RunRow, *, occupies: bool) -> None:
         """A run that has its row starts, or goes on, under a new token."""

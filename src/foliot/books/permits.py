@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from foliot.books.configurations import Scheduled
-from foliot.domain.budgets import UNCOUNTED, Budget, Funds, Owner, WhenSpent
+from foliot.domain.budgets import RECENT, UNCOUNTED, Budget, Funds, Owner, WhenSpent
 from foliot.domain.credits import Pricing
 from foliot.domain.grants import Grant, refusal_of
 from foliot.domain.runs import Reason
@@ -15,8 +15,6 @@ from foliot.ports import Transaction
 from foliot.rows import RunRow
 
 _MOST_KEPT = 20_000
-RECENT = 20
-"""So many of a schedule's last runs say what the next may cost."""
 
 
 class Allowance(NamedTuple):

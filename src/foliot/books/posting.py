@@ -233,7 +233,7 @@ def _post_admission(
         else:
             ref = applicant.ref
             entries.start_run(schedule, state, rows[ref], occupies=occupies)
-        entries.reserve(ref, allowance, funds.cost_of(applicant.ref))
+        funds = entries.reserve(ref, allowance, funds, funds.cost_of(applicant.ref))
         running += occupies
         held -= applicant.is_held
         if remaining is not None and applicant.kind is Kind.SLOT:

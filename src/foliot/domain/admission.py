@@ -92,7 +92,7 @@ class _Door:
         self.policies = policies
         self.now = now
         self.refusal = refusal
-        self.funds = funds
+        self.funds = self.first_funds = funds
         self.paused = state.is_paused(now)
         self.occupied = state.running > 0
         self.held = state.held
@@ -152,10 +152,15 @@ class _Door:
         self.pauses = self.pauses or (is_spent and self.funds.pauses(cost))
         return is_spent
 
+    def _funds_after(self, starts: Iterable[Start]) -> Funds:
+        funds = self.first_funds
+        for start in starts:
+            funds = funds.less(funds.cost_of(start.applicant.ref))
+        return funds
+
     def _start(self, applicant: Applicant, *, occupies: bool) -> None:
         self.starts.append(Start(applicant, occupies))
-        if self.funds.lefts:
-            self.funds = self.funds.less(self.funds.cost_of(applicant.ref))
+        self.funds = self.funds.less(self.funds.cost_of(applicant.ref))
         self.occupied = self.occupied or occupies
         if applicant.kind is Kind.SLOT and self.remaining is not None:
             self.remaining -= 1
@@ -206,7 +211,7 @@ class _Door:
         for start in self.starts:
             if start.occupies and start.applicant.kind is Kind.SLOT:
                 self.starts.remove(start)
-                self.funds = self.funds.less(-(self.funds.cost_of(start.applicant.ref) or 0))
+                self.funds = self._funds_after(self.starts)
                 if self.remaining is not None:
                     self.remaining += 1
                 return start.applicant

@@ -28,6 +28,10 @@ class Owner(StrEnum):
     GRANT = "grant"
 
 
+RECENT = 20
+"""So many of the last runs say what the next may cost."""
+
+
 class WhenSpent(StrEnum):
     """What becomes of a start that the budget has no credits for: of a slot, a trigger, a retry, or in a backfill."""
 
@@ -79,8 +83,13 @@ def starts_within(left: int, estimate: int | None) -> int | None:
     if estimate == 0:
         return None
     if estimate is None:
-        return None if left > 0 else 0
+        return 1 if left > 0 else 0
     return max(0, left // estimate)
+
+
+def set_aside(left: int, estimate: int | None) -> int:
+    """What a run that starts takes of what is left: what it may cost; all of it, while nobody knows what that is."""
+    return max(0, left) if estimate is None else estimate
 
 
 class Funds(NamedTuple):
@@ -106,9 +115,9 @@ class Funds(NamedTuple):
         """Whether one of the budgets that have nothing left for such a run wants its schedule to pause."""
         return any(when is WhenSpent.PAUSE and starts_within(left, cost) == 0 for left, when in self.lefts)
 
-    def less(self, credits: int | None) -> "Funds":
-        """What is left once so much is set aside."""
-        return self._replace(lefts=tuple((left - (credits or 0), when) for left, when in self.lefts))
+    def less(self, cost: int | None) -> "Funds":
+        """What is left once a run has started that may cost so much."""
+        return self._replace(lefts=tuple((left - set_aside(left, cost), when) for left, when in self.lefts))
 
 
 UNCOUNTED = Funds()

@@ -65,7 +65,8 @@ def _feed(
     for nominal in chosen.nominals:
         slot = Slot(nominal * MICROSECONDS, tx.now)
         if refusal is None:
-            entries.reserve(entries.start_slot(schedule, state, slot, occupies=False, **lane), allowance, cost)
+            ref = entries.start_slot(schedule, state, slot, occupies=False, **lane)
+            funds = entries.reserve(ref, allowance, funds, cost)
         else:
             entries.record(schedule, slot, Status.SKIPPED, reason=refusal, **lane)
     begun = len(chosen.nominals) if refusal is None else 0

@@ -84,7 +84,7 @@ def _refused(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow
     funds, cost = allowance.funds(), allowance.cost_of(run.input)
     if funds.starts(cost) == 0:
         return _Refused(Reason.OVER_BUDGET, funds.pauses(cost))
-    entries.reserve(run.ref, allowance, cost)
+    entries.reserve(run.ref, allowance, funds, cost)
     return None
 
 

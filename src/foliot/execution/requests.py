@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from foliot.domain.budgets import Owner, starts_within
+from foliot.domain.budgets import RECENT, Owner, set_aside, starts_within
 from foliot.domain.credits import Pricing
 from foliot.domain.delivery import (
     Delivery,
@@ -249,11 +249,11 @@ class Requests:
         if grant.budget is None:
             return
         tx.hold_grant(grant.ref)
-        estimate = self._pricing.estimate(wanted.input)
         left = grant.budget.credits - tx.spent_since(Owner.GRANT, grant.ref, grant.budget.begins_at(tx.now))
-        if starts_within(left, estimate) == 0:
+        cost = self._pricing.cost_each(tx.recent_spendings(Owner.GRANT, grant.ref, RECENT), None, wanted.input)
+        if starts_within(left, cost) == 0:
             raise Denied(f"the budget of {grant.id} has {left:,} credits left, not enough: {Reason.OVER_BUDGET}")
-        tx.reserve([(Owner.GRANT, grant.ref, ref, tx.now, estimate)])
+        tx.reserve([(Owner.GRANT, grant.ref, ref, tx.now, set_aside(left, cost))])
 
     async def _perform(self, wanted: Wanted, taken: _Taken) -> Executed:
         control = Control()

@@ -1,8 +1,8 @@
 """What a backfill is made of, before it is started."""
 
 from foliot.books.configurations import compiled
-from foliot.books.permits import RECENT
 from foliot.domain.backfill import Attempted, Backfill, Which, choose, swept
+from foliot.domain.budgets import RECENT
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS, moment_of, rfc3339

@@ -63,6 +63,14 @@ class Spendings(Part):
             *(self.now, self.dialect.list_of(run_refs)),
         )
 
+    def recent_spendings(self, owner: Owner, owner_ref: int, limit: int) -> list[int]:
+        """What the last runs under that budget were charged with, in credits."""
+        text = (
+            "SELECT spent FROM spendings WHERE owner = ? AND owner_ref = ? AND spent IS NOT NULL"
+            " ORDER BY at DESC LIMIT ?"
+        )
+        return [int(row[0]) for row in self._all(text, str(owner), owner_ref, limit)]
+
     def recent_costs(self, schedule_ref: int, limit: int) -> list[int]:
         """What the schedule's last successes were charged with, in credits."""
         text = (
