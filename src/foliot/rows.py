@@ -272,6 +272,8 @@ class NodeRow(NamedTuple):
 
     run: str
     workflow_ref: int
+    user_id: str
+    """Whose run it is: nobody else's takes its output for its own."""
     node: str
     path: str
     status: str

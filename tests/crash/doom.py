@@ -43,7 +43,7 @@ READS = {
         "unregistered",
         "orphans",
         "request",
-        "request_of_run",
+        "requests_of_run",
         "list_requests",
     ),
     *("hold_grant", "recent_costs", "account", "account_of", "postings", "receipts", "receipts_of"),

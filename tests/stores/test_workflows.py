@@ -15,7 +15,9 @@ def a_version(stage: Stage, workflow_id: str = "flow", version: int = 1, dag: st
 
 
 def a_node(workflow: int, node: str = "a", **changes: Any) -> NodeRow:
-    row = NodeRow("once:1~1", workflow, node, "", "RUNNING", 1, "[1]", None, None, None, None, None, "key", NOON, None)
+    row = NodeRow(
+        "once:1~1", workflow, "ann", node, "", "RUNNING", 1, "[1]", None, None, None, None, None, "key", NOON, None
+    )
     return row._replace(**changes)
 
 
@@ -68,7 +70,7 @@ def test_iterations_of_a_node_are_recorded_apart_in_the_order_in_which_they_came
     assert stage.read(lambda tx: tx.node_states("once:1~1")) == rows
 
 
-def test_an_earlier_success_is_found_by_workflow_node_key_and_age(stage: Stage) -> None:
+def test_an_earlier_success_is_found_by_user_workflow_node_key_and_age(stage: Stage) -> None:
     first, second = a_version(stage), a_version(stage, version=2)
     other = a_version(stage, "other")
     done = ended(a_node(first))
@@ -81,11 +83,15 @@ def test_an_earlier_success_is_found_by_workflow_node_key_and_age(stage: Stage) 
     ):
         save(stage, row)
 
-    def found(workflow_id: str = "flow", node: str = "a", key: str = "key", since: int = NOON) -> NodeRow | None:
-        return stage.read(lambda tx: tx.cached_node(workflow_id, node, key, since))
+    def found(
+        workflow_id: str = "flow", node: str = "a", key: str = "key", since: int = NOON, user: str = "ann"
+    ) -> NodeRow | None:
+        return stage.read(lambda tx: tx.cached_node(user, workflow_id, node, key, since))
 
     assert found() == done
-    assert [found(node="b"), found(key="other"), found(since=NOON + SECOND), found("absent")] == [None] * 4
+    assert [found(node="b"), found(key="other"), found(since=NOON + SECOND), found("absent"), found(user="bob")] == [
+        None
+    ] * 5
 
 
 def test_old_states_are_removed(stage: Stage) -> None:

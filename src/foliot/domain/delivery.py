@@ -95,6 +95,11 @@ def payload_hash(*parts: str | None) -> str:
     return digest.hexdigest()
 
 
+def payer_key(key: str) -> str:
+    """What a request's records are kept under, whatever its caller calls the run: it is the name of no slot or run."""
+    return f"@{key}"
+
+
 class InProgress(Conflict):
     """Somebody is executing it: ask again after so many seconds."""
 

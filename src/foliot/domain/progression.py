@@ -207,7 +207,7 @@ class Progression:
         match node.data:
             case Action(key=key) as action:
                 given = _as_recorded("the input of an action", action.given(names))
-                made = None if key is None else text_of_value(key.value(names))
+                made = None if key is None else _key_of(key.value(names))
                 self._step.ready.append(Ready(place, action, given, made))
             case GatewayIf(branches=branches, else_to=other):
                 chosen = next((branch for branch in branches if branch.condition.value(names)), None)
@@ -324,6 +324,11 @@ def _as_recorded(what: str, value: Any) -> Any:
     """The value as it is found in the record, and nobody else's: a run that goes on from there sees the same."""
     text = json_text(what, value)
     return None if text is None else json.loads(text)
+
+
+def _key_of(made: Any) -> str | None:
+    """None: what came to nothing is no key, or all that came to nothing would be the same work."""
+    return None if made is None else text_of_value(made) or None
 
 
 def _needed(node: Node) -> int:

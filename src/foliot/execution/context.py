@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, NoReturn
 
 from foliot.domain.credits import Usage, usage_of, virtual_key
+from foliot.domain.delivery import payer_key
 from foliot.domain.durations import Span
 from foliot.domain.instants import moment_of
 from foliot.domain.questions import Answer, Verdict, question_of
@@ -192,11 +193,6 @@ class Context:
 def run_of(launch: Launch) -> str:
     """What a run's charges are made under, over all its attempts."""
     return str(slot_of(launch)) if launch.outside is None else payer_key(launch.outside.key)
-
-
-def payer_key(key: str) -> str:
-    """The same for a request from outside, whatever its caller calls the run: it cannot be the name of a slot."""
-    return f"@{key}"
 
 
 def slot_of(launch: Launch) -> SlotKey:

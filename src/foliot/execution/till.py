@@ -17,9 +17,9 @@ from foliot.domain.credits import (
     completed,
     was_let_in,
 )
+from foliot.domain.delivery import payer_key
 from foliot.domain.errors import NotFound
 from foliot.domain.slots import read_run_id
-from foliot.execution.context import payer_key
 from foliot.execution.records import Records
 from foliot.ports import Launch, Transaction
 from foliot.rows import AccountRow, ReceiptRow
@@ -117,7 +117,7 @@ def _take(tx: Transaction, receipts: Sequence[ReceiptRow]) -> None:
 
 def report(tx: Transaction, run_id: str, usage: Usage, pricing: Pricing) -> Charged:
     """Charge for a call of a run that may be long over: how a cost that was not known is completed."""
-    asked = tx.request_of_run(run_id)
+    asked = next(reversed(tx.requests_of_run(run_id)), None)
     if asked is not None and asked.run_ref is None:
         payer = _payer(tx, -asked.ref, asked.grant_ref, run_id)
         bill = Bill(-asked.ref, payer_key(asked.key), asked.attempt, payer, usage)

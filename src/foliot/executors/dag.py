@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from foliot.domain.credits import Usage
+from foliot.domain.delivery import payer_key
 from foliot.domain.errors import Invalid
 from foliot.domain.events import DONE, ErrorCode, Event, Failed, Final, StatusNote
 from foliot.domain.instants import instant_of, rfc3339
@@ -61,7 +62,8 @@ class DagExecutor:
         final: asyncio.Future[Final] = asyncio.get_running_loop().create_future()
 
         async def stream() -> AsyncIterator[Event]:
-            run = _Run(request, self.actions, Journal(self._records(), request.context.run_id))
+            context = request.context
+            run = _Run(request, self.actions, Journal(self._records(), _recorded_as(context), context.user))
             try:
                 async for event in run.events():
                     yield event
@@ -226,6 +228,11 @@ class _Run:
         own = f"{entry.place}/"
         used = tuple(usage for usage in self._request.control.usages or () if usage.unit.startswith(own))
         return entry._replace(state=state, attempt=attempted.attempts, cache_ms=0, usages=used)
+
+
+def _recorded_as(context: Context) -> str:
+    """The run's id; of a request from outside its key, for two of them may be about what they call the same run."""
+    return context.run_id if context.schedule else payer_key(context.idempotency_key)
 
 
 def workflow_input_of(given: str | None) -> WorkflowInput:

@@ -50,9 +50,10 @@ class Kept(NamedTuple):
 class Journal:
     """The records of one run. The database is waited for, however long it is away."""
 
-    def __init__(self, records: Records, run_id: str) -> None:
+    def __init__(self, records: Records, run: str, user: str) -> None:
         self._records = records
-        self._run = run_id
+        self._run = run
+        self._user = user
         self._workflow: WorkflowRow | None = None
 
     async def begin(self, workflow_id: str, version: int | None, trigger: str | None, tick: dict[str, Any]) -> Begun:
@@ -93,7 +94,7 @@ class Journal:
                     return Kept(False, {})
                 if entry.cache_ms and entry.key is not None:
                     since = tx.now - entry.cache_ms * 1000
-                    found = tx.cached_node(workflow.id, entry.place.node, entry.key, since)
+                    found = tx.cached_node(self._user, workflow.id, entry.place.node, entry.key, since)
                     if found is not None:
                         earlier[entry.place] = _read(found.output)
             return Kept(True, earlier)
@@ -105,6 +106,7 @@ class Journal:
         return NodeRow(
             run=self._run,
             workflow_ref=workflow.ref,
+            user_id=self._user,
             node=entry.place.node,
             path=path_text(entry.place.path),
             status=str(state.status),

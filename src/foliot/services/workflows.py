@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from foliot.books.entries import Entries
+from foliot.domain.delivery import payer_key
 from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import moment_of
@@ -118,7 +119,12 @@ class WorkflowVerbs:
 
     def nodes(self, run_id: str) -> NodeStates:
         """How far a run has come: what is recorded of its nodes, in the order in which they were reached."""
-        return self._desk.read(lambda tx: [_node_view(row) for row in tx.node_states(run_id)])
+
+        def act(tx: Transaction) -> NodeStates:
+            names = [run_id, *(payer_key(row.key) for row in tx.requests_of_run(run_id))]
+            return [_node_view(row) for name in names for row in tx.node_states(name)]
+
+        return self._desk.read(act)
 
     def _register(
         self, tx: Transaction, entries: Entries, dag: Dag, version: int, user: str, deployed: Deployed

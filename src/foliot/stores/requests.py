@@ -14,9 +14,9 @@ class KeptRequests(Part):
         """The record under that key, held."""
         return self._one(f"{_SELECT} WHERE key = ?{self.dialect.lock}", key)
 
-    def request_of_run(self, run: str) -> RequestRow | None:
-        """The last request about that run."""
-        return self._one(f"{_SELECT} WHERE run = ? ORDER BY ref DESC LIMIT 1", run)
+    def requests_of_run(self, run: str) -> list[RequestRow]:
+        """The requests about that run, the oldest first."""
+        return [RequestRow(*row) for row in self._all(f"{_SELECT} WHERE run = ? ORDER BY ref", run)]
 
     def list_requests(self, stage: str | None, limit: int) -> list[RequestRow]:
         """Requests, the newest first."""

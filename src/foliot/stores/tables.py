@@ -397,6 +397,7 @@ node_states = Table(
     Column("ref", Number, primary_key=True),
     Column("run", Text, nullable=False),
     Column("workflow_ref", Number, ForeignKey("workflows.ref"), nullable=False),
+    Column("user_id", Text, nullable=False),
     Column("node", Text, nullable=False),
     Column("path", Text, nullable=False),
     Column("status", Text, nullable=False),

@@ -57,15 +57,15 @@ class Workflows(Part):
         text = f"SELECT {_NODE} FROM node_states WHERE run = ? AND node = ? AND path = ?"
         return NodeRow(*self._all(text, row.run, row.node, row.path)[0])
 
-    def cached_node(self, workflow_id: str, node: str, key: str, since: int) -> NodeRow | None:
-        """The last success of the workflow's node under that key since that moment, in whichever run and version."""
+    def cached_node(self, user: str, workflow_id: str, node: str, key: str, since: int) -> NodeRow | None:
+        """The user's last success of the workflow's node under that key since that moment, in any run and version."""
         chosen = ", ".join(f"n.{name}" for name in NodeRow._fields)
         text = (
             f"SELECT {chosen} FROM node_states n JOIN workflows w ON w.ref = n.workflow_ref"
             " WHERE n.idempotency_key = ? AND n.status = 'DONE' AND n.attempt > 0 AND w.id = ? AND n.node = ?"
-            " AND n.ended_at > ? ORDER BY n.ref DESC LIMIT 1"
+            " AND n.user_id = ? AND n.ended_at > ? ORDER BY n.ref DESC LIMIT 1"
         )
-        rows = self._all(text, key, workflow_id, node, since)
+        rows = self._all(text, key, workflow_id, node, user, since)
         return NodeRow(*rows[0]) if rows else None
 
     def remove_node_states(self, before: int) -> int:

@@ -480,6 +480,7 @@ def upgrade() -> None:
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("run", sa.Text(), nullable=False),
         sa.Column("workflow_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("user_id", sa.Text(), nullable=False),
         sa.Column("node", sa.Text(), nullable=False),
         sa.Column("path", sa.Text(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),

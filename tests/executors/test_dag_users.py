@@ -1,0 +1,74 @@
+"""Workflows of several users and callers: what one has done stands for nobody else."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from foliot import ActionContext, Foliot
+from foliot.testing import virtual
+from tests.dags import a_dag, act, manual, node
+from tests.sdk.worlds import START
+
+OUTPUT = node("end", "end", outputs={"whose": "{{ nodes.fetch.output }}"})
+
+
+def a_document(key: str) -> dict[str, Any]:
+    return a_dag([manual(), act("fetch", idempotency_key=key), OUTPUT], "start > fetch > end")
+
+
+def an_app(url: str = "sqlite:///not-used.db") -> Foliot:
+    app = Foliot(url)
+
+    @app.action("fetch")
+    async def fetch(input: Any, ctx: ActionContext) -> str:
+        return f"{ctx.run.user}'s, for {ctx.run.idempotency_key}"
+
+    return app
+
+
+@pytest.fixture
+def app(database_url: str) -> Any:
+    app = an_app(database_url)
+    yield app
+    app.close()
+
+
+def test_what_one_user_has_fetched_under_a_key_is_not_given_to_another() -> None:
+    with virtual(an_app(), START) as world:
+        world.app.workflows.deploy(a_document("{{ inputs.day }}"))
+        for user in ("ann", "bob"):
+            world.app.schedules.create(user, target="dag:flow", manual=True, user=user)
+        for user in ("ann", "bob", "ann"):
+            world.app.schedules.trigger(user, input={"inputs": {"day": "monday"}})
+            world.advance(seconds=2)
+        whose = {user: [run.result["outputs"]["whose"] for run in world.runs(user)] for user in ("ann", "bob")}
+    assert [text.partition(",")[0] for text in whose["bob"]] == ["bob's"]
+    assert whose["ann"][0] == whose["ann"][1]
+    assert whose["ann"][0].startswith("ann's")
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_a_key_that_comes_to_nothing_is_no_key(nothing: str | None) -> None:
+    with virtual(an_app(), START) as world:
+        world.app.workflows.deploy(a_document("{{ inputs.day }}"))
+        world.app.schedules.create("s", target="dag:flow", manual=True)
+        for _ in range(2):
+            world.app.schedules.trigger("s", input={"inputs": {"day": nothing}})
+            world.advance(seconds=2)
+        first, second = [run.result["outputs"]["whose"] for run in world.runs("s")]
+    assert first != second
+
+
+def test_two_requests_about_what_they_call_the_same_run_have_each_its_own_nodes(app: Foliot) -> None:
+    app.workflows.deploy(a_document("{{ inputs.day }}"))
+    grants = {user: app.grants.create("graph:execute:dag:flow", user=user).id for user in ("ann", "eve")}
+
+    async def ask(user: str, key: str) -> Any:
+        given = {"inputs": {"day": key}}
+        executed = await app.execute("dag:flow", given, key=key, grant=grants[user], run_id="job")
+        return executed.result["outputs"]["whose"]
+
+    told = [asyncio.run(ask(user, key)) for user, key in (("ann", "a"), ("eve", "e"), ("ann", "again"))]
+    assert told == ["ann's, for a", "eve's, for e", "ann's, for again"]
+    assert [state.node for state in app.workflows.nodes("job")] == ["start", "fetch", "end"] * 3
