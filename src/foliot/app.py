@@ -276,10 +276,14 @@ class Foliot:
         tokens: int | None = None,
         cost: object = None,
         source: str = "foliot",
+        key: str | None = None,
     ) -> str:
-        """Charge for a call of a run, also long after its end: `now`, or `before` when it was, or `deferred`."""
+        """Charge for a call of a run, also long after its end: `now`, or `before` when it was, or `deferred`.
+
+        Of several requests with that run id, `key` names one; else the oldest whose cost of that call is not known.
+        """
         usage = usage_of(unit, source=source, model=model, tokens=tokens, cost=cost)
-        return str(self.parts.till.report(run_id, usage))
+        return str(self.parts.till.report(run_id, usage, key))
 
     async def execute(
         self,

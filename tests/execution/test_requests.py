@@ -305,6 +305,41 @@ def test_each_key_is_charged_whatever_its_caller_calls_the_run(app: Foliot, effe
     assert (app.accounts.get("ann").balance, app.accounts.get("bob").balance) == (-20_000, -10_000)
 
 
+@pytest.fixture
+def two_payers(app: Foliot) -> Foliot:
+    """Ann and eve have each had a call of unknown cost made, in what both call the run `job`."""
+    app.graph("unpriced")(lambda _, ctx: ctx.report_usage("call"))
+    for user in ("ann", "eve"):
+        grant = app.grants.create("graph:execute:python:unpriced", user=user).id
+        run(app.execute("unpriced", key=user, run_id="job", grant=grant))
+    return app
+
+
+def balances(app: Foliot) -> tuple[int, int]:
+    return app.accounts.get("ann").balance, app.accounts.get("eve").balance
+
+
+def test_a_late_cost_completes_the_oldest_request_of_that_run_whose_cost_is_not_known(two_payers: Foliot) -> None:
+    seen = []
+    for cost in ("0.001", "0.002", "0.003"):
+        told = two_payers.report_usage("job", "call", cost=cost)
+        seen.append((told, *balances(two_payers)))
+    assert seen == [("now", -10_000, 0), ("now", -10_000, -20_000), ("before", -10_000, -20_000)]
+
+
+def test_a_late_cost_of_a_call_that_nobody_told_of_is_the_last_requests(two_payers: Foliot) -> None:
+    assert two_payers.report_usage("job", "another call", cost="0.001") == "now"
+    assert balances(two_payers) == (0, -10_000)
+
+
+def test_a_late_cost_may_name_its_request(two_payers: Foliot) -> None:
+    assert two_payers.report_usage("job", "call", cost="0.001", key="eve") == "now"
+    assert two_payers.report_usage("job", "call", cost="0.001", key="eve") == "before"
+    assert balances(two_payers) == (0, -10_000)
+    with pytest.raises(NotFound, match=r"no request 'bob' about 'job'"):
+        two_payers.report_usage("job", "call", cost="0.001", key="bob")
+
+
 def test_a_target_that_asks_a_person_has_failed_for_there_is_no_run_to_wait(app: Foliot) -> None:
     app.graph("asking")(lambda _, ctx: ctx.ask("approval"))
     answer = run(app.execute("asking", key="k1"))

@@ -18,11 +18,11 @@ from foliot.domain.credits import (
     was_let_in,
 )
 from foliot.domain.delivery import payer_key
-from foliot.domain.errors import NotFound
+from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.slots import read_run_id
 from foliot.execution.records import Records
 from foliot.ports import Launch, Transaction
-from foliot.rows import AccountRow, ReceiptRow
+from foliot.rows import AccountRow, ReceiptRow, RequestRow
 
 log = logging.getLogger("foliot.execution")
 
@@ -115,20 +115,46 @@ def _take(tx: Transaction, receipts: Sequence[ReceiptRow]) -> None:
     tx.note_charges({receipt.run_ref for receipt in receipts})
 
 
-def report(tx: Transaction, run_id: str, usage: Usage, pricing: Pricing) -> Charged:
-    """Charge for a call of a run that may be long over: how a cost that was not known is completed."""
-    asked = next(reversed(tx.requests_of_run(run_id)), None)
-    if asked is not None and asked.run_ref is None:
-        payer = _payer(tx, -asked.ref, asked.grant_ref, run_id)
-        bill = Bill(-asked.ref, payer_key(asked.key), asked.attempt, payer, usage)
-        return charge(tx, [bill], pricing)[0]
-    key, attempt = read_run_id(run_id)
+def report(tx: Transaction, run_id: str, usage: Usage, pricing: Pricing, key: str | None = None) -> Charged:
+    """Charge for a call of a run that may be long over: how a cost that was not known is completed.
+
+    Several requests from outside may be about what they call the same run. Without the key of one, it is the oldest of
+    which the cost of that call is open; if none is, one that has paid for it; else the run itself or the last request.
+    """
+    asked = [row for row in tx.requests_of_run(run_id) if key in (None, row.key)]
+    if key is not None and not asked:
+        raise NotFound(f"there is no request {key!r} about {run_id!r}: `requests.list()` shows those that there are")
+    bills = [_bill_of_request(tx, row, usage) for row in asked if row.run_ref is None]
+    if (key is None or not bills) and (own := _bill_of_run(tx, run_id, usage, is_there=not bills)) is not None:
+        bills.append(own)
+    tx.hold_budgets({bill.run_ref for bill in bills})
+    tx.hold_accounts({bill.account_ref for bill in bills})
+    known = _known(tx, bills)
+    is_open = [bill for bill in bills if bill.name in known and known[bill.name].credits is None]
+    told = [bill for bill in bills if bill.name in known]
+    return charge(tx, [(is_open or told or bills[-1:])[0]], pricing)[0]
+
+
+def _bill_of_request(tx: Transaction, row: RequestRow, usage: Usage) -> Bill:
+    payer = _payer(tx, -row.ref, row.grant_ref, row.run)
+    return Bill(-row.ref, payer_key(row.key), row.attempt, payer, usage)
+
+
+def _bill_of_run(tx: Transaction, run_id: str, usage: Usage, *, is_there: bool) -> Bill | None:
+    """Of a run of a schedule; NotFound when it must be there and is not."""
+    try:
+        key, attempt = read_run_id(run_id)
+    except Invalid:
+        if is_there:
+            raise
+        return None
     row = tx.schedule(key.schedule_id)
     run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
-    if row is None or run is None:
+    if row is not None and run is not None:
+        return Bill(run.ref, str(key), attempt, _payer(tx, run.ref, row.grant_ref, run_id), usage)
+    if is_there:
         raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
-    bill = Bill(run.ref, str(key), attempt, _payer(tx, run.ref, row.grant_ref, run_id), usage)
-    return charge(tx, [bill], pricing)[0]
+    return None
 
 
 def _payer(tx: Transaction, run_ref: int, grant_ref: int, run_id: str) -> int:
@@ -207,5 +233,5 @@ class Till:
     async def _charge(self, bills: Sequence[Bill]) -> None:
         await self._records.write_surely(lambda tx: charge(tx, bills, self._pricing), f"{len(bills)} charges")
 
-    def report(self, run_id: str, usage: Usage) -> Charged:
-        return self._records.database.write(lambda tx: report(tx, run_id, usage, self._pricing))
+    def report(self, run_id: str, usage: Usage, key: str | None = None) -> Charged:
+        return self._records.database.write(lambda tx: report(tx, run_id, usage, self._pricing, key))
