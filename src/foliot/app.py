@@ -15,7 +15,7 @@ from foliot.domain.credits import Pricing, usage_of
 from foliot.domain.durations import Span
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.runs import on_unknown_of
-from foliot.domain.schedule import Standing, slug_of, target_of
+from foliot.domain.schedule import Standing, name_of, slug_of, target_of
 from foliot.domain.spec import Interval, Spec
 from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
@@ -283,7 +283,7 @@ class Foliot:
         Of several requests with that run id, `key` names one; else the oldest whose cost of that call is not known.
         """
         usage = usage_of(unit, source=source, model=model, tokens=tokens, cost=cost)
-        return str(self.parts.till.report(run_id, usage, key))
+        return str(self.parts.till.report(name_of("a run id", run_id), usage, key))
 
     async def execute(
         self,
@@ -317,7 +317,7 @@ class Foliot:
 
     def trace_url(self, run_id: str) -> str | None:
         """Where the run's trace can be looked at, when FOLIOT_TRACE_URL says how; None when it does not."""
-        return trace_url(self.runs.get(run_id).trace_id)
+        return trace_url(self.runs.trace_id(run_id))
 
     @property
     def accounts(self) -> AccountVerbs:

@@ -340,6 +340,24 @@ def test_a_late_cost_may_name_its_request(two_payers: Foliot) -> None:
         two_payers.report_usage("job", "call", cost="0.001", key="bob")
 
 
+def test_requests_have_receipts_and_a_trace_by_what_their_callers_call_the_run(
+    two_payers: Foliot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOLIOT_TRACE_URL", "https://traces/{trace_id}")
+    two_payers.report_usage("job", "call", cost="0.001")
+    assert [receipt.credits for receipt in two_payers.runs.receipts("job")] == [10_000, None]
+    unnamed = run(two_payers.execute("send", key="k1"))
+    assert two_payers.trace_url(unnamed.run_id) == f"https://traces/{unnamed.trace_id}"
+    assert [receipt.credits for receipt in two_payers.runs.receipts(unnamed.run_id)] == [10_000]
+
+
+@pytest.mark.parametrize("name", ["absent", "digest:2026-11-15T09:00:00Z~1", 5, None, "a\0b", ""])
+def test_what_is_neither_a_run_nor_a_request_is_refused(app: Foliot, name: Any) -> None:
+    for ask in (app.runs.receipts, app.trace_url, lambda name: app.report_usage(name, "call", cost="1")):
+        with pytest.raises((Invalid, NotFound)):
+            ask(name)
+
+
 def test_a_target_that_asks_a_person_has_failed_for_there_is_no_run_to_wait(app: Foliot) -> None:
     app.graph("asking")(lambda _, ctx: ctx.ask("approval"))
     answer = run(app.execute("asking", key="k1"))

@@ -95,6 +95,13 @@ def text_of(name: str, text: str | None) -> str | None:
     return text
 
 
+def name_of(what: str, text: str) -> str:
+    """A text by which something is looked for; Invalid when nothing could have such a name."""
+    if not isinstance(text, str) or not text or len(text) > _LONGEST_TEXT or not text.isprintable():
+        raise Invalid(f"{what} takes printable text of 1 to {_LONGEST_TEXT:,} characters, got {str(text)[:100]!r}")
+    return text
+
+
 def user_of(user: str) -> str:
     """A user's id, whatever the program around calls its users; Invalid when it is empty or no printable text."""
     if not isinstance(user, str) or not user.strip() or len(user) > _LONGEST_ID or not user.isprintable():

@@ -13,9 +13,9 @@ from foliot.domain.instants import instant_of, moment_of
 from foliot.domain.policies import count_of
 from foliot.domain.questions import feedback_of, verdict_of
 from foliot.domain.runs import FINAL, OPEN, Hold, Kind, Order, Reason, Status
-from foliot.domain.schedule import State, json_text, text_of, user_of
+from foliot.domain.schedule import State, json_text, name_of, text_of, user_of
 from foliot.domain.settlement import Outcome
-from foliot.domain.slots import Slot, read_run_id
+from foliot.domain.slots import Slot, read_run_id, trace_id
 from foliot.ports import Transaction
 from foliot.rows import RunFilter, RunRow, ScheduleRow
 from foliot.services.deciding import GivenDecision, complete, decide
@@ -94,12 +94,17 @@ class RunVerbs:
         return self._desk.read(act)
 
     def receipts(self, run_id: str) -> Receipts:
-        """What the run used and was charged for, in the order in which it was reported."""
+        """What the run used and was charged for, in the order in which it was reported; also of requests so named."""
 
         def act(tx: Transaction) -> list[Receipt]:
-            return [receipt_view(row) for row in tx.receipts_of(_find(tx, run_id)[1].ref)]
+            return [receipt_view(row) for ref in _payers(tx, run_id) for row in tx.receipts_of(ref)]
 
         return self._desk.read(act)
+
+    def trace_id(self, run_id: str) -> str:
+        """The trace of a run, or of requests from outside that are so named; NotFound when there is neither."""
+        self._desk.read(lambda tx: _payers(tx, run_id))
+        return trace_id(run_id)
 
     def questions(self, run_id: str) -> Questions:
         """What the run has asked of people and what it was told, in the order in which it did."""
@@ -239,6 +244,17 @@ def _find(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow]:
     if row is None or run is None:
         raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
     return row, run
+
+
+def _payers(tx: Transaction, run_id: str) -> list[int]:
+    """What the receipts of a run are found by, and of requests from outside that call theirs so."""
+    outside = [-row.ref for row in tx.requests_of_run(name_of("a run id", run_id)) if row.run_ref is None]
+    try:
+        return [*outside, _find(tx, run_id)[1].ref]
+    except (Invalid, NotFound):
+        if not outside:
+            raise
+        return outside
 
 
 def _find_held(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
