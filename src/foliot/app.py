@@ -308,7 +308,7 @@ class Foliot:
         bounds = bounds_of(timeout=timeout, max_calls=max_calls, max_tokens=max_tokens, max_credits=max_credits)
         permit = self.grants.local().id if grant is None else grant
         options: dict[str, Any] = {"key": key, "run_id": run_id, "attempt": attempt, "caller": caller}
-        full = target if ":" in target else f"{PROVIDER}:{target}"
+        full = target if not isinstance(target, str) or ":" in target else f"{PROVIDER}:{target}"
         return await self.parts.requests.execute(wanted_of(full, input, grant=permit, bounds=bounds, **options))
 
     @property

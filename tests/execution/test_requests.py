@@ -358,6 +358,12 @@ def test_what_is_neither_a_run_nor_a_request_is_refused(app: Foliot, name: Any) 
             ask(name)
 
 
+@pytest.mark.parametrize("target", [None, 5, "", "a b"])
+def test_a_target_that_nothing_could_be_called_is_refused(app: Foliot, target: Any) -> None:
+    with pytest.raises((Invalid, NotFound), match=r"a target is provider:name|nothing here"):
+        run(app.execute(target, key="k"))
+
+
 def test_a_target_that_asks_a_person_has_failed_for_there_is_no_run_to_wait(app: Foliot) -> None:
     app.graph("asking")(lambda _, ctx: ctx.ask("approval"))
     answer = run(app.execute("asking", key="k1"))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from foliot import ActionContext, Foliot
+from foliot import ActionContext, Foliot, Invalid
 from foliot.testing import virtual
 from tests.dags import a_dag, act, manual, node
 from tests.sdk.worlds import START
@@ -58,6 +58,30 @@ def test_a_key_that_comes_to_nothing_is_no_key(nothing: str | None) -> None:
             world.advance(seconds=2)
         first, second = [run.result["outputs"]["whose"] for run in world.runs("s")]
     assert first != second
+
+
+def test_a_key_that_cannot_be_written_down_is_an_error_of_its_node() -> None:
+    with virtual(an_app(), START) as world:
+        world.app.workflows.deploy(a_document("{{ inputs.day }}"))
+        world.app.schedules.create("s", target="dag:flow", manual=True)
+        world.app.schedules.trigger("s", input={"inputs": {"day": "caf\udce9"}})
+        world.advance(seconds=2)
+        (run,) = world.runs("s")
+    assert (run.status, run.reason) == ("error", "invalid_request")
+    assert (run.error or "").startswith("node 'fetch' failed: idempotency_key takes printable text")
+
+
+@pytest.mark.parametrize("name", [5, None, "a\0b", "caf\udce9"])
+def test_a_workflow_that_nothing_could_be_called_is_refused(app: Foliot, name: Any) -> None:
+    for ask in (app.workflows.get, app.workflows.versions, app.workflows.nodes):
+        with pytest.raises(Invalid, match="takes printable text"):
+            ask(name)
+    assert app.launcher.start(name, 1, "ann", START, "k").verdict == "never"
+
+
+def test_a_version_that_is_no_number_is_refused(app: Foliot) -> None:
+    with pytest.raises(Invalid, match="version takes a whole number"):
+        app.workflows.get("flow", "x")  # type: ignore[arg-type]
 
 
 def test_two_requests_about_what_they_call_the_same_run_have_each_its_own_nodes(app: Foliot) -> None:

@@ -162,14 +162,31 @@ class TestOfLongWork:
         assert (run.status, run.reason, run.error) == ("error", "provider_unavailable", "no paper")
         app.close()
 
-    def test_a_report_that_is_made_twice_counts_once(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("report", [{"result": {"sent": 3}}, {"error": "no paper", "code": "timeout"}, {}])
+    def test_a_report_that_is_made_twice_counts_once(self, tmp_path: Path, report: dict[str, Any]) -> None:
         def twice(app: Foliot, run: str, token: str) -> None:
-            app.runs.complete(run, token, result=1)
-            app.runs.complete(run, token, result=2)
+            assert app.runs.complete(run, token, **report) == app.runs.complete(run, token, **report)
 
-        app, run = self.waiting(tmp_path, twice)
+        self.waiting(tmp_path, twice)[0].close()
+
+    def test_a_report_that_contradicts_an_earlier_one_is_a_conflict(self, tmp_path: Path) -> None:
+        def differ(app: Foliot, run: str, token: str) -> None:
+            app.runs.complete(run, token, result=1)
+            for other in ({"result": 2}, {}, {"error": "no"}):
+                with pytest.raises(Conflict, match="was reported as success before, with something else: that stands"):
+                    app.runs.complete(run, token, **other)
+
+        app, run = self.waiting(tmp_path, differ)
         assert run.result == 1
         app.close()
+
+    def test_a_report_of_both_a_result_and_an_error_is_refused(self, tmp_path: Path) -> None:
+        def both(app: Foliot, run: str, token: str) -> None:
+            with pytest.raises(Invalid, match="a report takes a result or an error, got both"):
+                app.runs.complete(run, token, result=1, error="no")
+            app.runs.complete(run, token)
+
+        self.waiting(tmp_path, both)[0].close()
 
     def test_nobody_reports_without_the_token_and_no_person_decides(self, tmp_path: Path) -> None:
         def try_in_vain(app: Foliot, run: str, token: str) -> None:

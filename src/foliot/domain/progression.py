@@ -26,7 +26,7 @@ from foliot.domain.nodes import (
     Parallel,
     Trigger,
 )
-from foliot.domain.schedule import json_text
+from foliot.domain.schedule import json_text, text_of
 from foliot.domain.sight import Sight
 from foliot.domain.topology import Edge, When
 from foliot.domain.workflows import Workflow
@@ -328,7 +328,7 @@ def _as_recorded(what: str, value: Any) -> Any:
 
 def _key_of(made: Any) -> str | None:
     """None: what came to nothing is no key, or all that came to nothing would be the same work."""
-    return None if made is None else text_of_value(made) or None
+    return None if made is None else text_of("idempotency_key", text_of_value(made)) or None
 
 
 def _needed(node: Node) -> int:

@@ -64,7 +64,10 @@ def complete(
     token: str,
     outcome: Outcome,
 ) -> None:
-    """End a run as its target reports that waits for it to do so; told twice, it is told once."""
+    """End a run as its target reports that waits for it to do so; told twice, it is told once.
+
+    Conflict when something else was told before.
+    """
     questions = tx.questions_of([run.ref])
     if run.status == Status.RUNNING:
         raise InProgress(f"run {run_id} is still being delivered: report again in a moment", _SOON)
@@ -74,6 +77,8 @@ def complete(
     if not is_token_of(token, last.reference):
         raise Denied(f"that is not the token of {run_id}: send the one that came with its call")
     if last.decided_by == CALLBACK:
+        if (run.status, run.reason, run.result, run.error) != outcome[:4]:
+            raise Conflict(f"run {run_id} was reported as {run.status} before, with something else: that stands")
         return
     if run.status != Status.WAITING:
         raise Conflict(f"run {run_id} does not wait any more: it is {run.status}")

@@ -10,7 +10,7 @@ from foliot.domain.grants import LOCAL
 from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.policies import Overlap, count_of
 from foliot.domain.runs import Reason, Status
-from foliot.domain.schedule import json_text, slug_of, text_of, user_of
+from foliot.domain.schedule import json_text, name_of, slug_of, text_of, user_of
 from foliot.domain.settlement import Outcome, outcome_text
 from foliot.ports import Transaction
 from foliot.rows import RequestRow, RunRow, ScheduleRow
@@ -67,7 +67,7 @@ class RunLauncher:
         if count_of("version", version) is None or not text_of("idempotency_key", key):
             raise Invalid("a start takes a version and an idempotency_key")
         given = json_text("input", {"version": version, "inputs": {"scheduled_for": moment}})
-        target = f"dag:{workflow_id}"
+        target = f"dag:{name_of('workflow_id', workflow_id)}"
         hashed = payload_hash("launch", target, user, given)
 
         def act(tx: Transaction, entries: Entries) -> str:

@@ -129,12 +129,14 @@ class RunVerbs:
     ) -> Run:
         """Report how a run ended that waits for its target to do so: well, with that result, or with an error.
 
-        The token came with the call. Told twice, it is told once.
+        The token came with the call. Told twice, it is told once; Conflict when something else was told.
         """
         if code not in list(ErrorCode):
             raise Invalid(f"code takes {', '.join(map(repr, map(str, ErrorCode)))}, got {code!r}")
         if not isinstance(token, str):
             raise Invalid(f"token takes the text that came with the call, got {type(token).__name__}")
+        if result is not None and error is not None:
+            raise Invalid("a report takes a result or an error, got both: leave out the one that is not so")
         outcome = Outcome(Status.SUCCESS, result=json_text("result", result))
         if error is not None:
             outcome = Outcome(Status.ERROR, Reason(code), error=text_of("error", error))

@@ -13,7 +13,8 @@ from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import moment_of
 from foliot.domain.node_states import NodeStatus
-from foliot.domain.schedule import slug_of, text_of, user_of
+from foliot.domain.policies import count_of
+from foliot.domain.schedule import name_of, slug_of, text_of, user_of
 from foliot.domain.workflows import Workflow as Dag
 from foliot.domain.workflows import read_workflow
 from foliot.ports import Transaction
@@ -99,6 +100,8 @@ class WorkflowVerbs:
 
     def get(self, workflow_id: str, version: int | None = None) -> Workflow:
         """That version, or the latest; NotFound when there is none."""
+        name_of("workflow_id", workflow_id)
+        count_of("version", version)
 
         def act(tx: Transaction) -> Workflow:
             row = tx.workflow(workflow_id, version)
@@ -115,10 +118,12 @@ class WorkflowVerbs:
 
     def versions(self, workflow_id: str) -> Workflows:
         """All versions, the newest first."""
+        name_of("workflow_id", workflow_id)
         return self._desk.read(lambda tx: [_view(row) for row in tx.workflow_versions(workflow_id)])
 
     def nodes(self, run_id: str) -> NodeStates:
         """How far a run has come: what is recorded of its nodes, in the order in which they were reached."""
+        name_of("a run id", run_id)
 
         def act(tx: Transaction) -> NodeStates:
             names = [run_id, *(payer_key(row.key) for row in tx.requests_of_run(run_id))]
