@@ -116,7 +116,33 @@ BAD: dict[str, tuple[Json, str]] = {
     "fields": (a_dag([scheduled(cron="* * *")]), "5 or 6 fields, got '\\* \\* \\*'"),
     "zone": (a_dag([scheduled(timezone="Mars/Olympus")]), "Mars/Olympus"),
     "bounds": (a_dag([scheduled(start_at="tomorrow")]), "start_at takes a moment"),
-    "overlap": (a_dag([scheduled(overlap_policy="maybe")]), "overlap takes"),
+    "overlap": (
+        a_dag([scheduled(overlap_policy="buffer_all")]),
+        "node 'tick': schedule takes overlap_policy of 'skip', 'allow', 'queue', got 'buffer_all'",
+    ),
+    "catch-up": (
+        a_dag([scheduled(catchup_policy="all")]),
+        "takes catchup_policy of 'none', 'fire_immediately', 'spread', got 'all'",
+    ),
+    "rate limit": (
+        a_dag([manual()], globals={"rate_limit": {"per_second": 1}}),
+        "globals takes no rate_limit, which nobody here would keep to: max_parallelism bounds",
+    ),
+    "a url of something else": (
+        a_dag([manual(), node("a", "action", http={"url": "ftp://x"})], "start > a"),
+        "node 'a': http takes url such as 'https://example.com/hook', got 'ftp://x'",
+    ),
+    "a case twice": (
+        a_dag(
+            [
+                manual(),
+                node("g", "gateway_switch", selector="1", cases=[{"value": 1, "to": "a"}, {"value": 1, "to": "b"}]),
+                *(act("a"), act("b")),
+            ],
+            "start > g",
+        ),
+        r"cases\[1\] takes a value of its own, got 1 a second time",
+    ),
     "unknown data": (a_dag([manual(), act("a", timout_ms=1)], "start > a"), "node 'a' takes .*, got 'timout_ms'"),
     "action": (a_dag([manual(), node("a", "action")], "start > a"), "either action, the name .* or http"),
     "timeout": (a_dag([manual(), act("a", timeout_ms=0)], "start > a"), "takes timeout_ms from 1 to"),

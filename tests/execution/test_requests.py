@@ -364,6 +364,15 @@ def test_a_target_that_nothing_could_be_called_is_refused(app: Foliot, target: A
         run(app.execute(target, key="k"))
 
 
+def test_a_refusal_names_what_is_wrong_and_what_helps(app: Foliot) -> None:
+    with pytest.raises(Invalid, match="caller takes printable text"):
+        run(app.execute("send", key="k", caller=""))
+    grant = app.grants.create("graph:execute:python:send", user="ann")
+    app.grants.revoke(grant.id)
+    with pytest.raises(Denied, match=r"by grant-\d+: grant_revoked: `grants.create` makes one that allows it"):
+        run(app.execute("send", key="k", grant=grant.id))
+
+
 def test_a_target_that_asks_a_person_has_failed_for_there_is_no_run_to_wait(app: Foliot) -> None:
     app.graph("asking")(lambda _, ctx: ctx.ask("approval"))
     answer = run(app.execute("asking", key="k1"))

@@ -84,6 +84,29 @@ def test_a_version_that_is_no_number_is_refused(app: Foliot) -> None:
         app.workflows.get("flow", "x")  # type: ignore[arg-type]
 
 
+def test_a_node_that_was_under_way_when_its_run_was_cancelled_is_shown_as_aborted() -> None:
+    app = an_app()
+    app.action("slow")(lambda: asyncio.sleep(600))
+    with virtual(app, START) as world:
+        app.workflows.deploy(a_dag([manual(), act("slow", timeout_ms=700_000)], "start > slow"))
+        app.schedules.create("s", target="dag:flow", manual=True)
+        run = app.schedules.trigger("s")
+        world.advance(seconds=2)
+        shown = [app.workflows.nodes(run.id)[1]]
+        app.runs.cancel(run.id)
+        world.advance(seconds=30)
+        shown.append(app.workflows.nodes(run.id)[1])
+    assert [(state.status, state.reason) for state in shown] == [("RUNNING", None), ("ERROR", "aborted")]
+
+
+def test_a_document_of_another_user_is_not_deployed(app: Foliot) -> None:
+    document = a_document("k") | {"user_id": "ann", "version": 7}
+    for user in ("bob", "local"):
+        with pytest.raises(Invalid, match=f"is of the user 'ann', and is deployed for '{user}': leave out its user_id"):
+            app.workflows.deploy(document, user=user)
+    assert app.workflows.deploy(document, user="ann").version == 1
+
+
 def test_two_requests_about_what_they_call_the_same_run_have_each_its_own_nodes(app: Foliot) -> None:
     app.workflows.deploy(a_document("{{ inputs.day }}"))
     grants = {user: app.grants.create("graph:execute:dag:flow", user=user).id for user in ("ann", "eve")}

@@ -289,7 +289,7 @@ class TestOfWhatNobodyKnows:
             assert run.status == "waiting"
             assert len(begun) == 1
             (question,) = world.app.runs.questions(run.id)
-            assert question.kind == "unknown_outcome"
+            assert (question.kind, question.data) == ("unknown_outcome", {"losses": 1})
 
     def test_a_person_may_have_it_run_once_more(self) -> None:
         for world, begun in self.after_a_death("hold"):

@@ -1,5 +1,6 @@
 """Nodes: what a workflow is made of, each read from its JSON and checked by itself."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,11 +17,31 @@ from foliot.domain.spec import Spec
 from foliot.domain.templates import Template
 
 _DAY = 86_400_000
+_URL = re.compile(r"https?://[^/?#\s]", re.ASCII | re.IGNORECASE)
 
 
 class TriggerKind(StrEnum):
     SCHEDULE_BASED = "schedule_based"
     MANUAL = "manual"
+
+
+class OverlapPolicy(StrEnum):
+    """What a trigger's schedule may say of slots that are due while a run of it is not over."""
+
+    SKIP = "skip"
+    ALLOW = "allow"
+    QUEUE = "queue"
+
+
+class CatchupPolicy(StrEnum):
+    """And of those that are found late."""
+
+    NONE = "none"
+    FIRE_IMMEDIATELY = "fire_immediately"
+    SPREAD = "spread"
+
+
+_POLICIES: Mapping[str, type[StrEnum]] = {"overlap_policy": OverlapPolicy, "catchup_policy": CatchupPolicy}
 
 
 class JoinMode(StrEnum):
@@ -180,6 +201,10 @@ class Node:
 def read_defaults(given: Any) -> Defaults:
     """The `globals` of a workflow; `values` in it are for expressions alone."""
     reader = Reader("globals", {} if given is None else given)
+    if "rate_limit" in reader.given:
+        reader.refuse(
+            "takes no rate_limit, which nobody here would keep to: max_parallelism bounds what is done at once"
+        )
     reader.only("retry", "timeout_ms", "max_parallelism", "values")
     base = Defaults()
     return Defaults(
@@ -219,7 +244,7 @@ def _schedule(reader: Reader) -> Mapping[str, Any]:
     options: dict[str, Any] = {"cron": cron, "timezone": given.get("timezone", "UTC")}
     for key, name in (("overlap_policy", "overlap"), ("catchup_policy", "catchup")):
         if key in given:
-            options[name] = given[key]
+            options[name] = str(reader.word(key, _POLICIES[key]))
     moments = {key: given[key] for key in ("start_at", "end_at") if key in given}
     if jitter_ms:
         options |= {"jitter": jitter_ms / 1000, "jitter_mode": str(JitterMode.AROUND)}
@@ -260,8 +285,9 @@ def _http(reader: Reader) -> HttpCall:
     method = inner.given.get("method", "POST")
     if method not in ("GET", "POST", "PUT", "PATCH", "DELETE"):
         inner.refuse(f"takes method of GET, POST, PUT, PATCH, DELETE, got {method!r:.80}")
-    if not isinstance(inner.given.get("url"), str):
-        inner.refuse(f"takes url such as 'https://example.com/hook', got {inner.given.get('url')!r:.80}")
+    url = inner.given.get("url")
+    if not isinstance(url, str) or not ("{{" in url or _URL.match(url)):
+        inner.refuse(f"takes url such as 'https://example.com/hook', got {url!r:.80}")
     headers = inner.given.get("headers") or {}
     if not isinstance(headers, dict) or not all(isinstance(text, str) for text in headers.values()):
         inner.refuse(f"takes headers, texts by name, got {headers!r:.80}")
@@ -311,6 +337,9 @@ def _gateway_switch(reader: Reader, _: Defaults) -> GatewaySwitch:
         if isinstance(case.given.get("value"), dict | list):
             case.refuse("takes a value that is text, a number, true, false or null")
     cases = tuple((case.given.get("value"), case.name("to")) for case in listed)
+    for number, (value, _) in enumerate(cases):
+        if any(value == other and isinstance(value, bool) == isinstance(other, bool) for other, _ in cases[:number]):
+            listed[number].refuse(f"takes a value of its own, got {value!r:.80} a second time: leave out one of them")
     return GatewaySwitch(reader.expression("selector"), cases, reader.optional_name("default_to"))
 
 

@@ -102,10 +102,10 @@ def name_of(what: str, text: str) -> str:
     return text
 
 
-def user_of(user: str) -> str:
+def user_of(user: str, what: str = "a user") -> str:
     """A user's id, whatever the program around calls its users; Invalid when it is empty or no printable text."""
     if not isinstance(user, str) or not user.strip() or len(user) > _LONGEST_ID or not user.isprintable():
-        raise Invalid(f"a user takes printable text of 1 to {_LONGEST_ID} characters, got {user!r}")
+        raise Invalid(f"{what} takes printable text of 1 to {_LONGEST_ID} characters, got {user!r}")
     return user
 
 

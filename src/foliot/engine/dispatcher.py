@@ -63,7 +63,7 @@ def _delivery(entries: Entries, state: State, run: RunRow) -> Delivery:
 
 def _unknown(run: RunRow) -> Question:
     """What is asked when nobody knows whether a run's code has done its work before its worker was gone."""
-    return Question(UNKNOWN_OUTCOME, json_text("data", {"losses": run.losses, "deliveries": run.token}))
+    return Question(UNKNOWN_OUTCOME, json_text("data", {"losses": run.losses}))
 
 
 class _Refused(NamedTuple):

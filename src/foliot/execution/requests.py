@@ -113,7 +113,7 @@ def wanted_of(
         json_text("input", given),
         name,
         attempt,
-        user_of(caller),
+        user_of(caller, "caller"),
         bounds,
     )
 
@@ -235,7 +235,8 @@ class Requests:
         rows = tx.grants([wanted.grant])
         refusal = refusal_of(rows[0].grant if rows else None, wanted.target, tx.now)
         if refusal is not None:
-            raise Denied(f"{wanted.target} may not be executed by {grant_id(wanted.grant)}: {refusal}")
+            words = f"{wanted.target} may not be executed by {grant_id(wanted.grant)}: {refusal}"
+            raise Denied(f"{words}: `grants.create` makes one that allows it")
         grant = rows[0].grant
         account = tx.account(grant.account)
         estimate = self._pricing.estimate(wanted.input)

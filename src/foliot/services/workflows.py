@@ -8,13 +8,16 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from foliot.books.entries import Entries
-from foliot.domain.delivery import payer_key
+from foliot.domain.delivery import RequestStage, payer_key
 from foliot.domain.errors import Invalid, NotFound
+from foliot.domain.events import ErrorCode
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import moment_of
 from foliot.domain.node_states import NodeStatus
 from foliot.domain.policies import count_of
+from foliot.domain.runs import FINAL
 from foliot.domain.schedule import name_of, slug_of, text_of, user_of
+from foliot.domain.slots import read_run_id
 from foliot.domain.workflows import Workflow as Dag
 from foliot.domain.workflows import read_workflow
 from foliot.ports import Transaction
@@ -86,7 +89,11 @@ class WorkflowVerbs:
 
         All of it or nothing. A trigger that is gone pauses its schedule; back again, it goes on.
         """
-        read = read_workflow(_document(dag))
+        document = _document(dag)
+        read = read_workflow(document)
+        if document.get("user_id") not in (None, user):
+            theirs = f"is of the user {document['user_id']!r:.80}"
+            raise Invalid(f"the workflow {read.id!r} {theirs}, and is deployed for {user!r}: leave out its user_id")
         user, author = user_of(user), text_of("by", by) or user
 
         def act(tx: Transaction, entries: Entries) -> Deployed:
@@ -126,8 +133,10 @@ class WorkflowVerbs:
         name_of("a run id", run_id)
 
         def act(tx: Transaction) -> NodeStates:
-            names = [run_id, *(payer_key(row.key) for row in tx.requests_of_run(run_id))]
-            return [_node_view(row) for name in names for row in tx.node_states(name)]
+            places = {run_id: _is_over(tx, run_id)}
+            for row in tx.requests_of_run(run_id):
+                places[payer_key(row.key)] = row.stage == RequestStage.DONE
+            return [_node_view(row, over) for name, over in places.items() for row in tx.node_states(name)]
 
         return self._desk.read(act)
 
@@ -196,7 +205,20 @@ def _view(row: WorkflowRow) -> Workflow:
     return Workflow(row.id, row.version, json.loads(row.dag), row.hash, moment_of(row.created_at), row.created_by)
 
 
-def _node_view(row: NodeRow) -> NodeState:
+def _is_over(tx: Transaction, run_id: str) -> bool:
+    try:
+        key, attempt = read_run_id(run_id)
+    except Invalid:
+        return False
+    row = tx.schedule(key.schedule_id)
+    run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
+    return run is not None and run.status in FINAL
+
+
+def _node_view(row: NodeRow, run_is_over: bool) -> NodeState:
+    if run_is_over and row.status == NodeStatus.RUNNING:
+        # Nobody goes on with it: it was under way when its run was stopped.
+        row = row._replace(status=NodeStatus.ERROR, reason=ErrorCode.ABORTED, error="its run ended before it")
     return NodeState(
         node=row.node,
         path=row.path,
