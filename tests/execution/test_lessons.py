@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from foliot import Context, Foliot, Unavailable
+from foliot import Context, Foliot, Unavailable, settings
 from foliot.domain.credits import Model, Pricing
 from foliot.execution.gate import LocalGate
 from foliot.execution.records import Records
@@ -45,16 +45,30 @@ LESSONS = {
     "::test_what_a_schedule_uses_is_charged_to_its_user_whoever_has_it_run",
     "a cost that came late was charged to somebody else": "execution/test_lessons.py"
     "::test_a_cost_that_comes_late_is_charged_to_who_paid_for_the_run_then",
-    "all runs of a schedule had one conversation": "engine/test_identity.py"
-    "::test_a_runs_id_is_its_slot_and_attempt_and_its_key_the_slot_alone",
+    "a worker died in silence, and its schedules looked enabled": "execution/test_lessons.py"
+    "::test_a_worker_that_cannot_go_on_ends_its_program_and_says_why",
+    "a worker that was killed took its slots with it": "crash/test_processes.py"
+    "::test_a_served_program_that_is_killed_and_started_again_loses_no_slot",
+    "a redeploy left out the schedules that were there": "sdk/test_declaring.py"
+    "::test_a_redeploy_changes_what_changed_and_leaves_the_rest_alone",
+    "a catch-up of nothing was taken for one of a year": "engine/test_sweeping.py"
+    "::test_catch_up_is_none_unless_somebody_asks",
+    "a conversation had no session": "execution/test_langgraph.py::test_nodes_are_told_which_run_this_is",
+    "a start of many blocked the worker until it was killed": "engine/test_overload.py"
+    "::test_a_storm_of_slots_all_end_and_never_more_run_than_the_worker_holds",
+    "a server that was not there yet ended the worker's start": "engine/test_outage.py"
+    "::test_a_worker_that_starts_during_an_outage_waits_for_the_database",
+    "an empty setting was taken for one": "execution/test_lessons.py::test_a_setting_that_is_empty_counts_as_none",
+    "all runs of a schedule had one conversation": "execution/test_langgraph_threads.py"
+    "::test_each_slot_has_a_thread_of_its_own",
     "a second start of a slot had an id of its own": "engine/test_rescue.py"
     "::test_a_restarted_process_delivers_its_run_again_with_the_same_id_attempt_and_key",
     "the code of a failure was lost on its way": "execution/test_executing.py::test_each_code_is_a_reason",
     "the trace was never kept": "sdk/test_running.py::test_every_run_has_a_trace_that_follows_from_its_id",
     "two replicas charged for one slot": "execution/test_lessons.py"
     "::test_a_slot_that_two_workers_are_after_is_run_once_and_charged_once",
-    "a crash before the launch lost the run": "engine/test_torn_writes.py"
-    "::test_a_run_whose_commit_was_not_answered_is_delivered_once_and_not_lost",
+    "a crash before the launch lost the run": "crash/test_fail_points.py"
+    "::test_a_crash_at_any_boundary_loses_nothing_and_doubles_nothing",
     "a crash before the report charged twice": "execution/test_lessons.py"
     "::test_a_run_that_is_delivered_again_after_a_crash_is_charged_once",
     "a run was refused for want of what it had paid": "execution/test_redelivered.py"
@@ -258,3 +272,53 @@ def test_a_balance_that_ends_below_nothing_fails_no_run_and_is_told(
     assert fates(world) == ["success"]
     assert world.app.accounts.get("ann").balance == -1
     assert [record.levelname for record in caplog.records] == ["CRITICAL"]
+
+
+class Broken:
+    """A database that fails in a way that nobody has foreseen."""
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+
+    def write(self, act: Callable[[Transaction], T]) -> T:
+        raise RuntimeError("nobody has foreseen this")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+
+def test_a_worker_that_cannot_go_on_ends_its_program_and_says_why(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = Foliot(f"sqlite:///{tmp_path / 'ledger.db'}")
+    app.schedule("digest", every="1s")(an_app)
+    app.declare()
+    app.parts.database = Broken(app.parts.database)  # type: ignore[assignment]
+    with pytest.raises(RuntimeError, match="nobody has foreseen this"):
+        asyncio.run(asyncio.wait_for(app.serve(), 60))
+
+    async def embedded() -> None:
+        async with app:
+            while not caplog.records:
+                await asyncio.sleep(0.01)
+
+    app.parts.database = Broken(app.parts.database)  # type: ignore[assignment]
+    with caplog.at_level(logging.ERROR, "foliot"), pytest.raises(RuntimeError):
+        asyncio.run(asyncio.wait_for(embedded(), 60))
+    assert [record.message for record in caplog.records] == ["the worker has ended"]
+
+
+def test_a_setting_that_is_empty_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    names = [name for name in vars(settings).values() if isinstance(name, str) and name.startswith("FOLIOT_")]
+    assert len(names) >= 5
+    monkeypatch.chdir(tmp_path)
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+    without = Foliot()
+    for name in names:
+        monkeypatch.setenv(name, "")
+    empty = Foliot()
+    assert (empty.url, empty.pricing) == (without.url, without.pricing)
+    empty.schedules.create("digest", manual=True)
+    assert empty.trace_url(empty.schedules.trigger("digest").id) is None
+    empty.close()
