@@ -3,11 +3,13 @@
 import asyncio
 import shutil
 import ssl
+import threading
 from collections.abc import Sequence
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from foliot import Invalid, Unavailable
@@ -257,3 +259,58 @@ def test_tls_is_spoken_with_the_name_of_the_host_and_its_certificate_is_checked(
             call(stranger, receiver.url(host="receiver.test"))
         assert len(receiver.seen) == 1
     assert names_said == ["receiver.test", "another.test", "receiver.test"]
+
+
+class Authorities:
+    """Stands in for the reading of them, which takes its time: each waits until it is told to go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, fails: int = 0) -> None:
+        self.read = 0
+        self.go_on = threading.Event()
+        self._fails = fails
+        self._create = httpx2.create_ssl_context
+        monkeypatch.setattr(httpx2, "create_ssl_context", self)
+
+    def __call__(self) -> ssl.SSLContext:
+        self.read += 1
+        assert self.go_on.wait(PATIENCE)
+        if self.read <= self._fails:
+            raise OSError("no such file")
+        return self._create()
+
+
+def test_the_authorities_are_read_once_for_all_who_wait_and_not_at_the_cost_of_their_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of the first calls of a process read them for itself, within its timeout: all of a burst timed out."""
+    authorities = Authorities(monkeypatch)
+
+    async def main(url: str) -> list[HttpAnswer | BaseException]:
+        caller = GuardedCaller(LOOPBACK, resolve=Names(*[[PRIVATE]] * 19))
+        calls = [asyncio.ensure_future(caller.call("POST", url, {}, b"", 1.0)) for _ in range(20)]
+        await asyncio.wait(calls, timeout=1.1)
+        assert not any(call.done() for call in calls)
+        calls[0].cancel()
+        authorities.go_on.set()
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    ends = asyncio.run(main(f"https://127.0.0.1:{a_free_port()}/"))
+    assert [type(end) for end in ends] == [asyncio.CancelledError, *[Unavailable] * 19]
+    assert authorities.read == 1
+
+
+def test_a_call_that_speaks_no_tls_does_not_wait_for_the_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
+    authorities = Authorities(monkeypatch)
+    with a_receiver() as receiver:
+        assert call(GuardedCaller(LOOPBACK), receiver.url()).status == 200
+    assert authorities.read == 0
+
+
+def test_authorities_that_could_not_be_read_are_read_again_for_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    authorities = Authorities(monkeypatch, fails=1)
+    authorities.go_on.set()
+    caller = GuardedCaller(LOOPBACK)
+    for said in ("no such file", "could not be carried out"):
+        with pytest.raises(Unavailable, match=said):
+            call(caller, f"https://127.0.0.1:{a_free_port()}/")
+    assert authorities.read == 2

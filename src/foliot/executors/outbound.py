@@ -5,7 +5,9 @@ import json
 import re
 import socket
 import ssl
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 import httpx2
@@ -29,6 +31,8 @@ _OF_THE_CONNECTION = frozenset(
 )
 # Each call has a connection of its own: none that was opened for one host serves another at the same address.
 _NO_KEEPING = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
+_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Whom a call trusts that does not speak TLS."""
 
 
 class HttpAnswer(NamedTuple):
@@ -72,7 +76,7 @@ class GuardedCaller:
     ) -> None:
         self._allowed = tuple(allowed)
         self._resolve = resolve or _resolved
-        self._trust = trust
+        self._trust = _Trust(trust)
 
     async def call(self, method: str, url: str, headers: Mapping[str, str], body: bytes, timeout: float) -> HttpAnswer:
         """What the URL answers within so many seconds.
@@ -82,9 +86,12 @@ class GuardedCaller:
         where = url_of(url)
         sent = {"Accept-Encoding": "identity", **headers_of(headers)}
         try:
+            # Before the time of the call begins: what is still to be read here is not the host's delay.
+            trust = await self._trust.read() if where.scheme == "https" else _NOBODY
             async with asyncio.timeout(timeout):
                 addresses = await self._judged(where)
-                return await self._call_one_of(addresses, timeout, Message(method, where, headers=sent, content=body))
+                message = Message(method, where, headers=sent, content=body)
+                return await _call_one_of(addresses, timeout, message, trust)
         except (TimeoutError, httpx2.TimeoutException) as error:
             raise TimeoutError(f"{method} {where.host} did not answer within {timeout:g} s") from error
         except httpx2.LocalProtocolError:
@@ -109,37 +116,70 @@ class GuardedCaller:
             raise Unavailable(f"{host} has no address")
         return addresses
 
-    async def _call_one_of(self, addresses: Sequence[str], timeout: float, message: Message) -> HttpAnswer:
-        """The first that can be connected to is called: until then nothing was sent."""
-        if self._trust is None:
-            self._trust = await asyncio.to_thread(httpx2.create_ssl_context)
-        last = len(addresses) - 1
-        for number, address in enumerate(addresses):
-            try:
-                return await self._call_at(address, timeout / len(addresses), message)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout):
-                if number == last:
-                    raise
-        raise AssertionError("there is an address")
 
-    async def _call_at(self, address: str, connect_within: float, message: Message) -> HttpAnswer:
-        """Connect to that address, and speak to the host by its own name: in Host, in TLS and in its certificate."""
-        host = message.url.raw_host.decode("ascii")
-        pinned = Message(
-            message.method,
-            message.url.copy_with(host=address),
-            headers=message.headers,
-            content=message.content,
-            extensions={"sni_hostname": host, "timeout": {"connect": connect_within}},
-        )
-        assert self._trust is not None
-        async with httpx2.AsyncHTTPTransport(verify=self._trust, limits=_NO_KEEPING) as transport:
-            response = await transport.handle_async_request(pinned)
-            try:
-                body, is_cut = await _read(response)
-            finally:
-                await response.aclose()
-        return HttpAnswer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body, is_cut)
+async def _call_one_of(addresses: Sequence[str], timeout: float, message: Message, trust: ssl.SSLContext) -> HttpAnswer:
+    """The first that can be connected to is called: until then nothing was sent."""
+    last = len(addresses) - 1
+    for number, address in enumerate(addresses):
+        try:
+            return await _call_at(address, timeout / len(addresses), message, trust)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            if number == last:
+                raise
+    raise AssertionError("there is an address")
+
+
+async def _call_at(address: str, connect_within: float, message: Message, trust: ssl.SSLContext) -> HttpAnswer:
+    """Connect to that address, and speak to the host by its own name: in Host, in TLS and in its certificate."""
+    host = message.url.raw_host.decode("ascii")
+    pinned = Message(
+        message.method,
+        message.url.copy_with(host=address),
+        headers=message.headers,
+        content=message.content,
+        extensions={"sni_hostname": host, "timeout": {"connect": connect_within}},
+    )
+    async with httpx2.AsyncHTTPTransport(verify=trust, limits=_NO_KEEPING) as transport:
+        response = await transport.handle_async_request(pinned)
+        try:
+            body, is_cut = await _read(response)
+        finally:
+            await response.aclose()
+    return HttpAnswer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body, is_cut)
+
+
+class _Trust:
+    """The authorities whose certificates are believed: read when they are first needed, once for all who wait."""
+
+    def __init__(self, given: ssl.SSLContext | None) -> None:
+        self._given = given
+        self._lock = threading.Lock()
+        self._reading: Future[ssl.SSLContext] | None = None
+
+    async def read(self) -> ssl.SSLContext:
+        return self._given if self._given is not None else await asyncio.wrap_future(self._begun())
+
+    def _begun(self) -> Future[ssl.SSLContext]:
+        """What one thread reads for everybody, whatever loop they wait on; who gives up waiting does not end it."""
+        with self._lock:
+            if self._reading is not None:
+                return self._reading
+            reading: Future[ssl.SSLContext] = Future()
+            reading.set_running_or_notify_cancel()
+            self._reading = reading
+        asyncio.get_running_loop().run_in_executor(None, self._read, reading)
+        return reading
+
+    def _read(self, reading: "Future[ssl.SSLContext]") -> None:
+        try:
+            read = httpx2.create_ssl_context()
+        except Exception as error:  # Those who wait must hear of it; who comes next has it tried again.
+            with self._lock:
+                self._reading = None
+            reading.set_exception(error)
+        else:
+            self._given = read
+            reading.set_result(read)
 
 
 async def _read(response: httpx2.Response) -> tuple[bytes, bool]:
