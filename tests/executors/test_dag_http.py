@@ -30,6 +30,13 @@ def calling(url: str) -> Json:
     return a_dag([manual(), action], "start > a")
 
 
+def receipts_in(folder: Path, run: Run) -> list[tuple[str, int | None]]:
+    app = Foliot(f"sqlite:///{folder / 'ledger.db'}")
+    found = [(receipt.unit, receipt.credits) for receipt in app.runs.receipts(run.id)]
+    app.close()
+    return found
+
+
 def ran(folder: Path, dag: Json, inputs: Any) -> Run:
     app = Foliot(f"sqlite:///{folder / 'ledger.db'}")
 
@@ -71,3 +78,31 @@ def test_a_call_goes_only_where_calls_may_go(tmp_path: Path, monkeypatch: pytest
         run = ran(tmp_path, calling(receiver.url()), {"n": 3})
         assert receiver.seen == []
     assert run.reason == "invalid_request"
+
+
+def using(unit: str, **more: Any) -> str:
+    return json.dumps({**more, "foliot_usage": {"usage": [{"unit": unit, "cost": "0.001"}]}})
+
+
+def test_what_an_answer_says_was_used_is_charged_and_is_no_part_of_the_output(tmp_path: Path) -> None:
+    with a_receiver(Reply(503, using("first")), Reply(200, using("second", ok=True))) as receiver:
+        run = ran(tmp_path, calling(receiver.url()), {"n": 3})
+    assert (run.status, run.result["outputs"]) == ("success", {"said": {"ok": True}})
+    assert receipts_in(tmp_path, run) == [("a/first", 20_000), ("a/second", 20_000)]
+
+
+def test_a_unit_that_every_answer_reports_is_charged_once(tmp_path: Path) -> None:
+    with a_receiver(Reply(503, using("one")), Reply(200, using("one"))) as receiver:
+        run = ran(tmp_path, calling(receiver.url()), {"n": 3})
+    assert receipts_in(tmp_path, run) == [("a/one", 20_000)]
+
+
+@pytest.mark.parametrize("unit", ["", "x" * 199])
+def test_usage_that_cannot_be_charged_makes_no_failure_of_a_call(
+    tmp_path: Path, unit: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with a_receiver(Reply(200, using(unit, ok=True))) as receiver:
+        run = ran(tmp_path, calling(receiver.url()), {"n": 3})
+    assert (run.status, run.result["outputs"]) == ("success", {"said": {"ok": True}})
+    assert receipts_in(tmp_path, run) == []
+    assert "what it used was not charged: unit takes printable text" in caplog.text

@@ -258,6 +258,37 @@ def test_usage_is_reported_before_the_end() -> None:
     assert final == Final(result='{"n":1}')
 
 
+def using(*units: str, **more: Any) -> str:
+    return json.dumps({**more, "foliot_usage": {"usage": [{"unit": unit, "cost": "0.01"} for unit in units]}})
+
+
+def test_what_every_answer_says_was_used_is_reported_also_when_another_call_follows() -> None:
+    """Only what the last answer said was charged."""
+    replies = Reply(503, using("a")), Reply(503, using("a", "b")), Reply(200, using("c", n=1))
+    with a_receiver(*replies) as receiver:
+        events, final = what_becomes_of(receiver.url())
+    assert [event.usage.unit for event in events if isinstance(event, UsageReport)] == ["a", "b", "c"]
+    assert final == Final(result='{"n":1}')
+
+
+def test_what_was_used_is_reported_before_the_next_call_is_waited_for() -> None:
+    async def main(url: str) -> Event:
+        async def wait(seconds: float) -> None:
+            raise AssertionError("it is not reported yet")
+
+        executor = HttpExecutor(LOOPBACK, clock=Noon(), wait=wait)
+        executor.register(an_endpoint(url))
+        launch, control = a_launch(TARGET), Control()
+        execution = executor.run(Request(TARGET, None, Context(launch, control), control))
+        event = await anext(execution.stream)
+        await execution.stream.aclose()  # type: ignore[attr-defined]
+        assert executor.room(TARGET) == 256
+        return event
+
+    with a_receiver(Reply(503, using("a"))) as receiver:
+        assert isinstance(asyncio.run(main(receiver.url())), UsageReport)
+
+
 def test_who_answers_202_will_report_later_and_is_known_by_its_token() -> None:
     with a_receiver(lambda seen: Reply(202, seen.body)) as receiver:
         events, final = what_becomes_of(receiver.url(), secret=SECRET, callback=True, callback_within="2d")

@@ -12,7 +12,7 @@ from foliot.domain.node_states import Place
 from foliot.domain.nodes import Action, HttpCall
 from foliot.execution.context import Asked, Cancelled, Context, LimitExceeded
 from foliot.execution.executing import failure_of
-from foliot.executors.answers import code_for, quote
+from foliot.executors.answers import code_for, quote, usages_of, without_usages
 from foliot.executors.http import Caller
 from foliot.executors.python import Function, PythonExecutor, RegisteredFunction, registered
 
@@ -143,22 +143,36 @@ class Actions:
         self, action: Action, given: Any, context: ActionContext, interruptible: Callable[[bool], None]
     ) -> Any:
         if isinstance(action.does, HttpCall):
-            return await self._call_http(given, context.idempotency_key, action.timeout_ms / 1000)
+            return await self._call_http(given, context, action.timeout_ms / 1000)
         found = self._actions.get(action.does)
         if found is None:
             there = ", ".join(sorted(self._actions)) or "none"
             raise NotFound(f"no action {action.does!r} is registered here: there are {there}")
         return await self._functions.invoke(found, given, context, interruptible)
 
-    async def _call_http(self, given: Mapping[str, Any], key: str, timeout: float) -> Any:
+    async def _call_http(self, given: Mapping[str, Any], context: ActionContext, timeout: float) -> Any:
         body = given["body"]
-        headers = {"Idempotency-Key": key, "Content-Type": "application/json", **given["headers"]}
+        headers = {"Idempotency-Key": context.idempotency_key, "Content-Type": "application/json", **given["headers"]}
         written = b"" if body is None else json.dumps(body).encode()
         answer = await self._caller().call(given["method"], given["url"], headers, written, timeout)
+        said = answer.json
+        _report(context, said)
         code = code_for(answer.status)
         if code is None:
-            return {"status": answer.status, "body": answer.json}
+            return {"status": answer.status, "body": without_usages(said)}
         raise _CallFailedError(code, f"{given['method']} {given['url']} answered {answer.status}: {quote(answer)}")
+
+
+def _report(context: ActionContext, said: Any) -> None:
+    """Have what an answer says that it has used charged; that it cannot be makes no failure of the call."""
+    usages, wrong = usages_of(said)
+    try:
+        for unit, _, model, tokens, cost in usages:
+            context.report_usage(unit, model=model, tokens=tokens, cost=cost)
+    except Invalid as refusal:
+        wrong = f"what it used was not charged: {refusal}"
+    if wrong is not None:
+        context.log.warning(wrong)
 
 
 def _failure(error: BaseException) -> Final:

@@ -46,7 +46,7 @@ def judge(asked: str, answer: "HttpAnswer", now: float) -> Judged:
     """What an answer means; `asked` names the call in words, `now` is in seconds since 1970."""
     wait = wait_asked_for(answer.headers, now)
     code = code_for(answer.status, is_busy=wait is not None)
-    usages, said = _usages_of(answer.json)
+    usages, said = usages_of(answer.json)
     if code is None:
         return Judged(_success(answer, said), usages)
     words = f"{asked} answered {answer.status}: {quote(answer)}".rstrip(": ")
@@ -99,14 +99,11 @@ def quote(answer: "HttpAnswer") -> str:
 def _success(answer: "HttpAnswer", said: str | None) -> Final:
     if answer.is_cut:
         return Final(words=f"the result was not kept: the answer has more than {len(answer.body):,} bytes")
-    result = answer.json
-    if isinstance(result, dict):
-        result = {name: value for name, value in result.items() if name != USAGE_MEMBER}
-    final = success_of(result)
+    final = success_of(without_usages(answer.json))
     return final if said is None else final._replace(words=said)
 
 
-def _usages_of(said: Any) -> tuple[Sequence[Usage], str | None]:
+def usages_of(said: Any) -> tuple[Sequence[Usage], str | None]:
     """What the endpoint says that it has used, and what is wrong with how it says so."""
     given = said.get(USAGE_MEMBER) if isinstance(said, dict) else None
     if given is None:
@@ -115,6 +112,13 @@ def _usages_of(said: Any) -> tuple[Sequence[Usage], str | None]:
         return _read_usages(given), None
     except Invalid as refusal:
         return (), f"what it used was not charged: {refusal}"
+
+
+def without_usages(said: Any) -> Any:
+    """The rest of what the endpoint says."""
+    if not isinstance(said, dict):
+        return said
+    return {name: value for name, value in said.items() if name != USAGE_MEMBER}
 
 
 def _read_usages(given: Any) -> list[Usage]:

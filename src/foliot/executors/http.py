@@ -2,13 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from foliot.clock import SystemClock
 from foliot.domain.addresses import Network
+from foliot.domain.credits import Usage
 from foliot.domain.errors import Invalid, NotFound, Refusal
-from foliot.domain.events import DONE, Event, Failed, Final, UsageReport
+from foliot.domain.events import DONE, SUCCEEDED, Event, Failed, Final, UsageReport
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.questions import CALLBACK, AtExpiry, Question
 from foliot.domain.runs import OnUnknown
@@ -104,41 +106,55 @@ class HttpExecutor:
         final: asyncio.Future[Final] = asyncio.get_running_loop().create_future()
 
         async def stream() -> AsyncIterator[Event]:
+            came_to = SUCCEEDED
             self._busy += 1
             try:
-                came_to = await self._perform(request)
+                async with aclosing(self._perform(request)) as calls:
+                    async for judged in calls:
+                        # At once: what was used is owed, also when the run is cut off before its next call.
+                        for usage in judged.usages:
+                            yield UsageReport(usage)
+                        came_to = judged.final
             finally:
                 self._busy -= 1
-            for usage in came_to.usages:
-                yield UsageReport(usage)
-            final.set_result(came_to.final)
-            if came_to.final.error is not None:
-                yield Failed(came_to.final.error)
+            final.set_result(came_to)
+            if came_to.error is not None:
+                yield Failed(came_to.error)
             yield DONE
 
         return Execution(stream(), final)
 
-    async def _perform(self, request: Request) -> Judged:
+    async def _perform(self, request: Request) -> AsyncGenerator[Judged]:
+        """What each call came to; the last is what the run came to."""
         endpoint = self._endpoints.get(request.target)
         if endpoint is None:
-            return judge_failure(NotFound(f"no endpoint {request.target} is registered here"), may_repeat=False)
+            yield judge_failure(NotFound(f"no endpoint {request.target} is registered here"), may_repeat=False)
+            return
         try:
             secret = endpoint.secret_now()
         except Invalid as refusal:
-            return judge_failure(refusal, may_repeat=False)
+            yield judge_failure(refusal, may_repeat=False)
+            return
         token = None
         if endpoint.callback_within is not None and secret is not None:
             token = callback_token(secret, request.context.run_id)
         body = body_of(request.context, request.input, token)
-        return await self._deliver(_Delivery(endpoint, request.context, body, secret, token))
+        delivery = _Delivery(endpoint, request.context, body, secret, token)
+        async with aclosing(self._deliver(delivery)) as calls:
+            async for judged in calls:
+                yield judged
 
-    async def _deliver(self, delivery: _Delivery) -> Judged:
+    async def _deliver(self, delivery: _Delivery) -> AsyncGenerator[Judged]:
         """Call until there is an answer that will not get better, or it was repeated often enough."""
+        known: set[Usage] = set()
         call = 0
         while True:
             judged = await self._call(delivery, call)
+            # Who repeats a report of an earlier answer means the same call.
+            yield judged._replace(usages=[usage for usage in judged.usages if usage not in known])
             if judged.again is None or call == delivery.endpoint.retries:
-                return judged
+                return
+            known.update(judged.usages)
             await self._wait(max(judged.again, backoff(call, delivery.context.run_id)))
             call += 1
 
