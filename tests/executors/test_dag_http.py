@@ -106,3 +106,11 @@ def test_usage_that_cannot_be_charged_makes_no_failure_of_a_call(
     assert (run.status, run.result["outputs"]) == ("success", {"said": {"ok": True}})
     assert receipts_in(tmp_path, run) == []
     assert "what it used was not charged: unit takes printable text" in caplog.text
+
+
+def test_a_key_that_is_not_ascii_goes_along_with_a_call(tmp_path: Path) -> None:
+    action = node("a", "action", http={"url": "{{ inputs.url }}"}, idempotency_key="schlüssel-{{ inputs.n }}")
+    with a_receiver() as receiver:
+        run = ran(tmp_path, a_dag([manual(), action], "start > a"), {"n": 3, "url": receiver.url()})
+        (seen,) = receiver.seen
+    assert (run.status, seen.headers["idempotency-key"]) == ("success", "schl%C3%BCssel-3")

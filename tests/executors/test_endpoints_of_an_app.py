@@ -8,6 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -215,3 +216,22 @@ class TestOfLongWork:
         with pytest.raises(Conflict, match="waits for no report: it is success"):
             app.runs.complete(run.id, "token")
         app.close()
+
+
+def test_a_key_that_is_not_ascii_reaches_an_endpoint(database_url: str) -> None:
+    """The execution was kept as a failure: a header did not take the key."""
+    app = Foliot(database_url)
+    with a_receiver(Reply(200, "1")) as receiver:
+        app.endpoint("billing", receiver.url())
+
+        async def program() -> list[bool]:
+            async with app:
+                asked = [await app.execute("http:billing", key="ключ", run_id="прогон 7") for _ in range(2)]
+                return [executed.ok for executed in asked]
+
+        assert asyncio.run(program()) == [True, True]
+        (seen,) = receiver.seen
+    app.close()
+    assert seen.headers["idempotency-key"] == "%D0%BA%D0%BB%D1%8E%D1%87"
+    assert unquote(seen.headers["foliot-run-id"]) == seen.json["run_id"] == "прогон 7"
+    assert seen.json["idempotency_key"] == "ключ"

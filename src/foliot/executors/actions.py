@@ -14,6 +14,7 @@ from foliot.execution.context import Asked, Cancelled, Context, LimitExceeded
 from foliot.execution.executing import failure_of
 from foliot.executors.answers import code_for, quote, usages_of, without_usages
 from foliot.executors.http import Caller
+from foliot.executors.messages import in_a_header
 from foliot.executors.python import Function, PythonExecutor, RegisteredFunction, registered
 
 _RETRIED = (ErrorCode.INTERNAL, ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.RATE_LIMIT, ErrorCode.TIMEOUT)
@@ -152,7 +153,8 @@ class Actions:
 
     async def _call_http(self, given: Mapping[str, Any], context: ActionContext, timeout: float) -> Any:
         body = given["body"]
-        headers = {"Idempotency-Key": context.idempotency_key, "Content-Type": "application/json", **given["headers"]}
+        key = in_a_header(context.idempotency_key)
+        headers = {"Idempotency-Key": key, "Content-Type": "application/json", **given["headers"]}
         written = b"" if body is None else json.dumps(body).encode()
         answer = await self._caller().call(given["method"], given["url"], headers, written, timeout)
         said = answer.json

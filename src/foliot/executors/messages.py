@@ -1,6 +1,7 @@
 """Messages: what an endpoint is sent for a run."""
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
@@ -10,6 +11,8 @@ from typing import Any
 from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.signing import SIGNATURE_HEADER, signature_of
 from foliot.execution.context import Context
+
+_NOT_IN_A_HEADER = re.compile(r"[^ -~]|%(?=[0-9A-Fa-f]{2})|^ +| +\Z")
 
 
 def body_of(context: Context, input: str | None, token: str | None) -> bytes:
@@ -35,11 +38,23 @@ def headers_for(context: Context, call: int) -> dict[str, str]:
     return {
         "Content-Type": "application/json",
         "User-Agent": _agent(),
-        "Idempotency-Key": context.idempotency_key,
-        "Foliot-Run-Id": context.run_id,
+        "Idempotency-Key": in_a_header(context.idempotency_key),
+        "Foliot-Run-Id": in_a_header(context.run_id),
         "Foliot-Attempt": str(context.attempt),
         "traceparent": traceparent_of(context.trace_id, call),
     }
+
+
+def in_a_header(text: str) -> str:
+    """Any text as a header takes it, another for another: what is not printable ASCII as the `%XX` of its UTF-8.
+
+    A `%` that could be taken for the beginning of one is written so too, and so are spaces around the text.
+    """
+    return _NOT_IN_A_HEADER.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
 
 
 def signed(headers: Mapping[str, str], body: bytes, secret: str | None, at: int) -> dict[str, str]:
