@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -116,6 +117,12 @@ class TestJson:
     def test_a_value_too_long_is_refused_by_name(self) -> None:
         with pytest.raises(Invalid, match="memo takes at most 1,000,000 characters of JSON, got 1,000,002"):
             json_text("memo", "x" * 1_000_000)
+
+    @pytest.mark.parametrize("letter", ["é", "𝄞", "\ud800"])
+    def test_letters_are_counted_and_not_the_escapes_that_they_are_kept_as(self, letter: str) -> None:
+        assert json.loads(json_text("memo", letter * 999_998) or "") == letter * 999_998
+        with pytest.raises(Invalid, match="got 1,000,001"):
+            json_text("memo", letter * 999_999)
 
 
 class TestTexts:

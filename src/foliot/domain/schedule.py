@@ -138,6 +138,11 @@ def json_text(name: str, value: Any) -> str | None:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(f"{name} takes what JSON can say (text, numbers, lists, objects): {error}") from error
-    if len(text) > _LONGEST_JSON:
-        raise Invalid(f"{name} takes at most {_LONGEST_JSON:,} characters of JSON, got {len(text):,}")
+    # Its letters count, not the escapes that they are kept as.
+    if len(text) > _LONGEST_JSON and (length := _length(value)) > _LONGEST_JSON:
+        raise Invalid(f"{name} takes at most {_LONGEST_JSON:,} characters of JSON, got {length:,}")
     return text
+
+
+def _length(value: Any) -> int:
+    return len(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
