@@ -426,6 +426,8 @@ def test_the_text_of_an_earlier_delivery_is_not_said_again(database_url: str) ->
     [
         ({"thread": "run"}, "thread takes 'slot', 'schedule', got 'run'"),
         ({"recursion_limit": 0}, "recursion_limit takes a number of steps from 1, got 0"),
+        ({"callbacks": 5}, "callbacks takes a list of LangChain's callback handlers, got 5"),
+        ({"callbacks": "log"}, "callbacks takes a list of LangChain's callback handlers, got 'log'"),
         ({"at_expiry": "shrug"}, "at_expiry takes"),
         ({"who": "ann"}, "who takes a list of users"),
         ({"expires_in": "0s"}, "expires_in takes more than 0"),

@@ -83,6 +83,8 @@ class LangGraphExecutor:
             raise Invalid(f"thread takes {', '.join(map(repr, map(str, Thread)))}, got {thread!r}")
         if recursion_limit is not None and (type(recursion_limit) is not int or recursion_limit < 1):
             raise Invalid(f"recursion_limit takes a number of steps from 1, got {recursion_limit!r}")
+        if isinstance(callbacks, str) or not isinstance(callbacks, Sequence):
+            raise Invalid(f"callbacks takes a list of LangChain's callback handlers, got {callbacks!r:.80}")
         _check(name, graph)
         asked = who if isinstance(who, str) else tuple(who)
         asks = partial(question_of, who=asked, expires_in=expires_in, at_expiry=at_expiry)
