@@ -20,6 +20,7 @@ from foliot.domain.spec import Interval, Spec
 from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
+from foliot.execution.asking import check_executor
 from foliot.execution.bounds import bounds_of
 from foliot.execution.executing import Executor
 from foliot.execution.requests import Executed, wanted_of
@@ -183,9 +184,7 @@ class Foliot:
         target_of(f"{name}:any")
         if name in self.executors:
             raise Invalid(f"a provider takes a name of its own, got {name!r}, which is there: choose another")
-        absent = [part for part in ("targets", "room", "on_unknown", "run", "close") if not hasattr(executor, part)]
-        if absent:
-            raise Invalid(f"the executor of {name!r} lacks {', '.join(absent)}: see how-to/write-a-provider")
+        check_executor(name, executor)
         self.executors[name] = executor
 
     def schedule(
@@ -433,8 +432,11 @@ class Foliot:
 
     def _leave(self, engine: Engine) -> None:
         self.parts.engines.remove(engine)
-        for executor in self.executors.values():
-            executor.close()
+        for provider, executor in self.executors.items():
+            try:
+                executor.close()
+            except Exception:  # The others and the database are let go of all the same.
+                log.exception("the executor of %r could not be closed", provider)
         self.close()
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from datetime import timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -80,6 +81,28 @@ def question_of(
     if written is not None and len(written) > _LONGEST_DATA:
         raise Invalid(f"a question takes at most {_LONGEST_DATA:,} characters of JSON, got {len(written):,}")
     return Question(kind, written, tuple(user_of(user) for user in who), span, AtExpiry(at_expiry))
+
+
+def asked_of(question: object) -> Question:
+    """A question that an executor has made itself, as it is kept; Invalid unless it can be asked."""
+    if not isinstance(question, Question):
+        raise Invalid(f"a question is what `question_of` makes, got {type(question).__name__}")
+    kind, data, who, expires_in, at_expiry, reference = question
+    try:
+        asked = question_of(
+            "callback of a target" if kind == CALLBACK else kind,
+            None if data is None else json.loads(data),
+            who=who,
+            expires_in=timedelta(microseconds=expires_in),
+            at_expiry=at_expiry,
+        )
+        if reference is not None and b"\0" in reference.encode():
+            raise ValueError("its reference has a zero in it")
+    except Invalid:
+        raise
+    except (AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise Invalid(f"a question is what `question_of` makes, got one that cannot be kept: {error}") from error
+    return asked._replace(kind=kind, reference=reference)
 
 
 def question_shown(question: Question) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from foliot.domain.errors import Invalid
 
 _LONGEST_ID = 100
-_LONGEST_JSON = 1_000_000
+LONGEST_JSON = 1_000_000
 _LONGEST_TEXT = 1000
 _TARGET = re.compile(r"[a-z][a-z0-9_]*:[^\s#~?]{1,200}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,62}", re.ASCII)
@@ -139,8 +139,8 @@ def json_text(name: str, value: Any) -> str | None:
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(f"{name} takes what JSON can say (text, numbers, lists, objects): {error}") from error
     # Its letters count, not the escapes that they are kept as.
-    if len(text) > _LONGEST_JSON and (length := _length(value)) > _LONGEST_JSON:
-        raise Invalid(f"{name} takes at most {_LONGEST_JSON:,} characters of JSON, got {length:,}")
+    if len(text) > LONGEST_JSON and (length := _length(value)) > LONGEST_JSON:
+        raise Invalid(f"{name} takes at most {LONGEST_JSON:,} characters of JSON, got {length:,}")
     return text
 
 

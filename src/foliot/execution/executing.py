@@ -62,7 +62,7 @@ def performed(work: Callable[[], Awaitable[Final]]) -> Execution:
     async def stream() -> AsyncIterator[Event]:
         came_to = await work()
         final.set_result(came_to)
-        if came_to.error is not None:
+        if isinstance(came_to, Final) and came_to.error is not None:
             yield Failed(came_to.error)
         yield DONE
 
@@ -81,7 +81,7 @@ def success_of(result: Any) -> Final:
 
 def failure_of(error: BaseException, inside: int = 0) -> Final:
     """What a target's code raised; the innermost calls of our own, so many, are left out of the trace."""
-    said = f"{type(error).__name__}: {error}"
+    said = f"{type(error).__name__}: {words_of(error)}"
     trace = "" if _is_ours(error) else "".join(traceback.format_tb(error.__traceback__)[inside:])
     return Final(code_of(error), words=_writable(f"{said}\n{trace}".strip())[:_LONGEST_WORDS])
 
@@ -90,6 +90,15 @@ def _is_ours(error: BaseException) -> bool:
     """Whether it is a refusal that this package has raised itself: its words say it all."""
     frames = traceback.extract_tb(error.__traceback__)
     return isinstance(error, Refusal) and bool(frames) and Path(frames[-1].filename).is_relative_to(_PACKAGE)
+
+
+def words_of(said: object) -> str:
+    """What somebody's code has to say, as text that any database takes, and not more of it than anybody reads."""
+    try:
+        text = str(said)
+    except Exception:  # Its own code says how it is written.
+        text = f"a {type(said).__name__} that cannot be written"
+    return _writable(text[:_LONGEST_WORDS])[:_LONGEST_WORDS]
 
 
 def _writable(text: str) -> str:

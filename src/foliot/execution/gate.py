@@ -4,25 +4,25 @@ The leased run row is the idempotency record.
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from foliot.domain.credits import Usage
 from foliot.domain.errors import NotFound
-from foliot.domain.events import SUCCEEDED, Done, Final, UsageReport
+from foliot.domain.events import Done, UsageReport
 from foliot.domain.runs import OnUnknown, Reason, Status
 from foliot.domain.settlement import Outcome
+from foliot.execution.asking import Asking
 from foliot.execution.context import Context, run_of
 from foliot.execution.executing import Execution, Executor, Request, failure_of
 from foliot.execution.observation import observed
 from foliot.execution.permission import Permission
+from foliot.execution.reception import outcome_of
 from foliot.execution.till import Bill, Till
 from foliot.ports import Control, Launch
 
 log = logging.getLogger("foliot.execution")
 
-_SUCCESS = Outcome(Status.SUCCESS)
 _LOST = Outcome(Status.ERROR, Reason.FINALIZATION_LOST, error="its executor did not say what it came to")
 _FINAL_WITHIN = 15.0
 """Seconds from the end of the stream to what it came to."""
@@ -35,14 +35,16 @@ class LocalGate:
         self._executors = executors
         self._permission = permission
         self._till = till
+        self._asking = Asking()
         self._found: set[str] = set()
         """Targets that somebody here runs: looked for once, for that takes a while where there are many."""
 
     def targets(self) -> Sequence[str]:
-        return [target for executor in self._executors.values() for target in executor.targets()]
+        return [name for each, executor in self._executors.items() for name in self._asking.targets(each, executor)]
 
     def room(self, target: str) -> int | None:
-        return self._executors[target.partition(":")[0]].room(target)
+        provider = target.partition(":")[0]
+        return self._asking.room(provider, self._executors[provider], target)
 
     def find(self, target: str) -> OnUnknown:
         """What the target wants done when nobody knows whether it was executed; NotFound when nobody here runs it."""
@@ -53,11 +55,13 @@ class LocalGate:
     def runs(self, target: str) -> bool:
         """Whether somebody here can execute the target."""
         provider = target.partition(":")[0]
-        targets = self._executors[provider].targets() if provider in self._executors else ()
+        executor = self._executors.get(provider)
+        targets = () if executor is None else self._asking.targets(provider, executor)
         return target in targets or f"{provider}:*" in targets
 
     def on_unknown(self, target: str) -> OnUnknown:
-        return self._executors[target.partition(":")[0]].on_unknown(target)
+        provider = target.partition(":")[0]
+        return self._asking.on_unknown(provider, self._executors[provider], target)
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         """Seen from outside to inside: observed, permitted, payable, executed, charged."""
@@ -101,8 +105,10 @@ class LocalGate:
         executor = self._executors[launch.target.partition(":")[0]]
         try:
             return await _heard(executor.run(Request(launch.target, launch.input, context, control)), context)
-        except Exception as error:  # An executor must not raise; what it has begun is not to be launched again.
-            return _outcome(failure_of(error))
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # An executor must not raise; what it has begun is not to be launched again.
+            return outcome_of(failure_of(error))
 
     def _orphaned(self, target: str) -> str:
         provider = target.partition(":")[0]
@@ -128,10 +134,10 @@ async def _heard(execution: Execution, context: Context) -> Outcome:
         return _LOST
     final = execution.final
     if isinstance(final, asyncio.Future) and final.done():
-        return _outcome(final.result())
+        return outcome_of(final.result())
     try:
         async with asyncio.timeout(_FINAL_WITHIN):
-            return _outcome(await final)
+            return outcome_of(await final)
     except TimeoutError:
         return _LOST
 
@@ -140,23 +146,3 @@ async def _hang_up(execution: Execution) -> None:
     """Stop listening; what an executor would still do, it does not."""
     if isinstance(execution.stream, AsyncGenerator):
         await execution.stream.aclose()
-
-
-def _outcome(final: Final) -> Outcome:
-    if final is SUCCEEDED:
-        return _SUCCESS
-    if final.question is not None:
-        return Outcome(Status.WAITING, question=final.question)
-    if final.error is None:
-        return _kept(final)
-    return Outcome(Status.ERROR, Reason(final.error), error=final.words)
-
-
-def _kept(final: Final) -> Outcome:
-    """A success; what it says that it came to is kept when it is JSON."""
-    if final.result is not None:
-        try:
-            json.loads(final.result)
-        except (TypeError, ValueError, RecursionError):
-            return Outcome(Status.SUCCESS, error="the result was not kept: its executor did not give it as JSON")
-    return Outcome(Status.SUCCESS, result=final.result, error=final.words)
