@@ -12,7 +12,7 @@ from foliot.domain.questions import AtExpiry, Question
 from foliot.domain.runs import Reason, Status
 from foliot.domain.settlement import Outcome
 from foliot.execution.reception import outcome_of
-from foliot.providers import DONE, ErrorCode, Final, Request, performed, success_of
+from foliot.providers import DONE, ErrorCode, Final, OnUnknown, Request, performed, success_of
 from foliot.testing import virtual
 from tests.execution.providers import Own, a_program, telling, what_became_of
 from tests.sdk.worlds import START
@@ -193,12 +193,26 @@ def test_what_is_sound_among_targets_is_run() -> None:
     assert str(what_became_of(Listing()).status) == "success"
 
 
-def test_a_provider_that_cannot_say_what_is_to_be_done_with_a_lost_run_has_a_person_asked(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ("on_unknown", "status", "complaints"),
+    [
+        ("hold", "waiting", 0),
+        (OnUnknown.HOLD, "waiting", 0),
+        ("redeliver", "success", 0),
+        ("HOLD", "waiting", 1),
+        (None, "waiting", 1),
+        (["hold"], "waiting", 1),
+        (RuntimeError("nobody knows"), "waiting", 1),
+    ],
+)
+def test_unless_a_provider_says_redeliver_a_person_is_asked_about_a_lost_run(
+    on_unknown: Any, status: str, complaints: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Raising(Own):
+    class Slow(Own):
         def on_unknown(self, target: str) -> Any:
-            raise RuntimeError("nobody knows")
+            if isinstance(on_unknown, Exception):
+                raise on_unknown
+            return on_unknown
 
         def run(self, request: Request) -> Any:
             async def work() -> Final:
@@ -207,7 +221,7 @@ def test_a_provider_that_cannot_say_what_is_to_be_done_with_a_lost_run_has_a_per
 
             return performed(work)
 
-    app = a_program(Raising())
+    app = a_program(Slow())
     with virtual(app, START) as world:
         app.schedules.create("bad", target="own:x", manual=True)
         run = app.schedules.trigger("bad")
@@ -215,9 +229,9 @@ def test_a_provider_that_cannot_say_what_is_to_be_done_with_a_lost_run_has_a_per
         world.kill()
         world.restart()
         world.advance(minutes=5)
-        assert str(app.runs.get(run.id).status) == "waiting"
+        assert str(app.runs.get(run.id).status) == status
     said = [record.message for record in caplog.records if "on_unknown of the provider 'own'" in record.message]
-    assert said
+    assert len(said) == complaints
 
 
 class Bare:
@@ -227,7 +241,7 @@ class Bare:
 class Waiting(Own):
     """One that would be waited for."""
 
-    async def run(self, request: Request) -> Any:  # type: ignore[override]
+    async def run(self, request: Request) -> Any:
         return None
 
 

@@ -90,10 +90,15 @@ class Asking:
     def on_unknown(self, provider: str, executor: Executor, target: str) -> OnUnknown:
         """A person is asked, when it cannot say."""
         try:
-            return executor.on_unknown(target)
+            said: object = executor.on_unknown(target)
         except Exception:  # It must not keep the others from their work.
             self.complain(provider, "on_unknown", "it raised, so a person is asked", raised=True)
             return OnUnknown.HOLD
+        if isinstance(said, str) and said in list(OnUnknown):
+            return OnUnknown(said)
+        words = " or ".join(OnUnknown)
+        self.complain(provider, "on_unknown", f"it is {words}, got {got(said)}, so a person is asked")
+        return OnUnknown.HOLD
 
     def complain(self, provider: str, about: str, what: str, *, raised: bool = False) -> None:
         """Say what an executor does wrong, once of each thing."""
