@@ -28,7 +28,7 @@ class Request(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """An execution that begins when its stream is listened to. The stream is heard to its end, then `final` is there.
+    """An execution that begins when its stream is listened to. The stream is heard to its done, then `final` is there.
 
     Exactly one `Done` ends the stream; after `Failed` it follows. Neither raises because the execution failed.
     """

@@ -5,16 +5,17 @@ The leased run row is the idempotency record.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from foliot.domain.credits import Usage
 from foliot.domain.errors import NotFound
-from foliot.domain.events import Done, UsageReport
 from foliot.domain.runs import OnUnknown, Reason, Status
 from foliot.domain.settlement import Outcome
 from foliot.execution.asking import Asking
 from foliot.execution.context import Context, run_of
-from foliot.execution.executing import Execution, Executor, Request, failure_of
+from foliot.execution.executing import Executor, Request, failure_of
+from foliot.execution.listening import heard
 from foliot.execution.observation import observed
 from foliot.execution.permission import Permission
 from foliot.execution.reception import outcome_of
@@ -22,10 +23,6 @@ from foliot.execution.till import Bill, Till
 from foliot.ports import Control, Launch
 
 log = logging.getLogger("foliot.execution")
-
-_LOST = Outcome(Status.ERROR, Reason.FINALIZATION_LOST, error="its executor did not say what it came to")
-_FINAL_WITHIN = 15.0
-"""Seconds from the end of the stream to what it came to."""
 
 
 class LocalGate:
@@ -102,9 +99,11 @@ class LocalGate:
             if not self.runs(launch.target):
                 return Outcome(Status.ERROR, Reason.NOT_FOUND, error=self._orphaned(launch.target))
             self._found.add(launch.target)
-        executor = self._executors[launch.target.partition(":")[0]]
+        provider = launch.target.partition(":")[0]
+        complain = partial(self._asking.complain, provider)
         try:
-            return await _heard(executor.run(Request(launch.target, launch.input, context, control)), context)
+            execution = self._executors[provider].run(Request(launch.target, launch.input, context, control))
+            return await heard(execution, context, complain)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # An executor must not raise; what it has begun is not to be launched again.
@@ -117,32 +116,3 @@ class LocalGate:
         else:
             remedy = f"there is no provider {provider!r}, only {', '.join(sorted(self._executors))}; add it"
         return f"nobody here runs {target}: {remedy}, or give the schedule another target"
-
-
-async def _heard(execution: Execution, context: Context) -> Outcome:
-    """Listen to the end, then ask what it came to."""
-    is_done = False
-    async for event in execution.stream:
-        if type(event) is Done:
-            is_done = True
-        elif type(event) is UsageReport:
-            context.note_usage(event.usage)
-            if context.is_over_limit:
-                await _hang_up(execution)
-                return _LOST
-    if not is_done:
-        return _LOST
-    final = execution.final
-    if isinstance(final, asyncio.Future) and final.done():
-        return outcome_of(final.result())
-    try:
-        async with asyncio.timeout(_FINAL_WITHIN):
-            return outcome_of(await final)
-    except TimeoutError:
-        return _LOST
-
-
-async def _hang_up(execution: Execution) -> None:
-    """Stop listening; what an executor would still do, it does not."""
-    if isinstance(execution.stream, AsyncGenerator):
-        await execution.stream.aclose()

@@ -3,8 +3,9 @@
 import json
 from typing import NoReturn
 
+from foliot.domain.credits import Usage, usage_of
 from foliot.domain.errors import Invalid
-from foliot.domain.events import SUCCEEDED, ErrorCode, Final
+from foliot.domain.events import SUCCEEDED, ErrorCode, Final, UsageReport
 from foliot.domain.questions import asked_of
 from foliot.domain.runs import Reason, Status
 from foliot.domain.schedule import LONGEST_JSON, json_text
@@ -26,6 +27,14 @@ def outcome_of(final: object) -> Outcome:
     if final.error is None:
         return _success(final.result, words)
     return _failure(final.error, words)
+
+
+def used_of(report: UsageReport) -> Usage:
+    """What a report says was used; Invalid when that cannot be charged."""
+    used: object = report.usage
+    if not isinstance(used, Usage):
+        raise Invalid(f"a UsageReport takes what `usage_of` makes, got {got(used)}")
+    return usage_of(used.unit, source=used.source, model=used.model, tokens=used.tokens, cost=used.cost)
 
 
 def code_in(error: object) -> ErrorCode | None:
