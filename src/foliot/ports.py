@@ -261,7 +261,17 @@ class Launch(NamedTuple):
 class Control:
     """Between a worker and the code that it runs: what the one asks, and what the other says of its progress."""
 
-    __slots__ = ("exceeded", "fenced", "interruptible", "meter", "order", "progress", "question", "usages")
+    __slots__ = (
+        "end_within",
+        "exceeded",
+        "fenced",
+        "interruptible",
+        "meter",
+        "order",
+        "progress",
+        "question",
+        "usages",
+    )
 
     def __init__(self) -> None:
         self.order: Order | None = None
@@ -278,6 +288,8 @@ class Control:
         """Counts them, where there is a limit."""
         self.exceeded: str | None = None
         """The limit that the run has passed, in words: it is over, whatever its code does."""
+        self.end_within: Callable[[float], None] | None = None
+        """Ends the run that has passed a limit, after so many seconds, whichever thread says so."""
         self.question: Question | None = None
         """What it has asked: it waits for the answer, whatever its code does."""
 

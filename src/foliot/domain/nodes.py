@@ -337,8 +337,9 @@ def _gateway_switch(reader: Reader, _: Defaults) -> GatewaySwitch:
         if isinstance(case.given.get("value"), dict | list):
             case.refuse("takes a value that is text, a number, true, false or null")
     cases = tuple((case.given.get("value"), case.name("to")) for case in listed)
-    for number, (value, _) in enumerate(cases):
-        if any(value == other and isinstance(value, bool) == isinstance(other, bool) for other, _ in cases[:number]):
+    values = [value for value, _ in cases]
+    for number, value in enumerate(values):
+        if any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in values[:number]):
             listed[number].refuse(f"takes a value of its own, got {value!r:.80} a second time: leave out one of them")
     return GatewaySwitch(reader.expression("selector"), cases, reader.optional_name("default_to"))
 

@@ -1,17 +1,20 @@
-"""Bounds of an execution that somebody outside asks for: how long it may take and how much, as a schedule says it."""
+"""Bounds of an execution: how long it may take and how much, and that it ends there whatever its code does."""
 
 import asyncio
-from typing import NamedTuple
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from foliot.domain.credits import RunLimits
 from foliot.domain.durations import Span
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.policies import Policies, policies_of
+from foliot.domain.runs import Reason, Status
 from foliot.domain.settlement import TIMED_OUT, Outcome
 from foliot.ports import Control
 
-_STOPS_WITHIN = 5.0
-"""Seconds in which code that took too long may tidy up, and what it has used is charged."""
+STOPS_WITHIN = 5.0
+"""Seconds in which code that took too long, or too much, may tidy up, and what it has used is charged."""
 
 
 class Bounds(NamedTuple):
@@ -53,11 +56,43 @@ async def in_time(executing: asyncio.Future[Outcome], timeout: int | None, contr
         control.fenced = True
         executing.cancel()
         executing.add_done_callback(_nobody_asks)
-        await asyncio.wait({executing}, timeout=_STOPS_WITHIN)
+        await asyncio.wait({executing}, timeout=STOPS_WITHIN)
     except asyncio.CancelledError:
         executing.cancel()
         raise
     return TIMED_OUT
+
+
+async def within_limits(work: Coroutine[Any, Any, Outcome], control: Control) -> Outcome:
+    """What it comes to; or that it has used more than it may, whether its code obeys or not."""
+    loop = asyncio.get_running_loop()
+    executing = loop.create_task(work)
+    executing.add_done_callback(_nobody_asks)
+    passed: asyncio.Future[float] = loop.create_future()
+
+    def note(seconds: float) -> None:
+        if not passed.done():
+            passed.set_result(seconds)
+
+    def end_within(seconds: float) -> None:
+        # A thread may go on when the loop is no more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(note, seconds)
+
+    control.end_within = end_within
+    either: set[asyncio.Future[Any]] = {executing, passed}
+    while not executing.done() and not passed.done():
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            executing.cancel()
+    if not executing.done():
+        await asyncio.wait({executing}, timeout=passed.result())
+        executing.cancel()
+        await asyncio.wait({executing}, timeout=STOPS_WITHIN)
+    if control.exceeded is not None:
+        return Outcome(Status.ERROR, Reason.RUN_LIMIT, error=f"it has used {control.exceeded}")
+    return executing.result()
 
 
 def _nobody_asks(executing: asyncio.Future[Outcome]) -> None:

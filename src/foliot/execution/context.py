@@ -21,8 +21,8 @@ class Cancelled(Exception):
     """The run was asked to stop: raised by `ctx.heartbeat`, to be let through."""
 
 
-class LimitExceeded(Exception):
-    """The run has used more than one run may: raised by `ctx.report_usage`, to be let through."""
+class LimitExceeded(BaseException):
+    """The run has used more than one run may: raised by whatever it calls of `ctx`; no `except Exception` stops it."""
 
 
 class Asked(Exception):
@@ -110,8 +110,8 @@ class Context:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the run was asked to stop, or is no longer this worker's."""
-        return self._control.order is not None or self._control.fenced
+        """Whether the run was asked to stop, is no longer this worker's, or has used more than one run may."""
+        return self._control.order is not None or self._control.fenced or self.is_over_limit
 
     @property
     def is_over_limit(self) -> bool:
@@ -135,6 +135,7 @@ class Context:
 
     def heartbeat(self, progress: Any = None) -> None:
         """Say how far it has come, and stop here when it was asked to."""
+        self._check_limit()
         if self.cancelled:
             raise Cancelled(f"{self.run_id} was asked to stop")
         if progress is not None:
@@ -153,6 +154,7 @@ class Context:
 
         When it is approved or is to be revised, the code runs once more from its beginning, with `ctx.decision`.
         """
+        self._check_limit()
         self._control.question = question_of(kind, data, who=who, expires_in=expires_in, at_expiry=at_expiry)
         raise Asked(f"{self.run_id} waits for a decision")
 
@@ -171,14 +173,20 @@ class Context:
     ) -> None:
         """Say that a billable call was made: `unit` names it, `cost` is in USD, or left out while nobody knows it.
 
-        LimitExceeded when that is more than one run may take: the run is over.
+        LimitExceeded when that is more than one run may take: the run is over, and is ended if it goes on.
         """
         answered = self._launch.answered
         # Code that was sent back does its work again, and what it used the second time is owed as well.
         name = unit if answered == 0 else f"{unit}@{answered}"
         self.note_usage(usage_of(name, source=source, model=model, tokens=tokens, cost=cost))
-        if self._control.exceeded is not None:
-            raise LimitExceeded(f"{self.run_id} has used {self._control.exceeded}")
+        self._check_limit()
+
+    def _check_limit(self) -> None:
+        control = self._control
+        if control.exceeded is not None:
+            if control.end_within is not None:
+                control.end_within(0.0)
+            raise LimitExceeded(f"{self.run_id} has used {control.exceeded}")
 
     def note_usage(self, usage: Usage) -> None:
         """Put it on the run's bill, which is paid when the run is over."""

@@ -13,6 +13,7 @@ from foliot.domain.errors import NotFound
 from foliot.domain.runs import OnUnknown, Reason, Status
 from foliot.domain.settlement import Outcome
 from foliot.execution.asking import Asking
+from foliot.execution.bounds import within_limits
 from foliot.execution.context import Context, run_of
 from foliot.execution.executing import Executor, Request, failure_of
 from foliot.execution.listening import heard
@@ -74,13 +75,15 @@ class LocalGate:
             return Outcome(Status.SKIPPED, refusal)
         if not await self._till.has_enough(launch):
             return Outcome(Status.SKIPPED, Reason.INSUFFICIENT_CREDITS)
+        work = self._route(launch, context, control)
         if launch.limits is not None:
             control.meter = self._till.meter(launch.limits)
+            work = within_limits(work, control)
         try:
-            outcome = await self._route(launch, context, control)
-            if control.exceeded is not None:
-                return Outcome(Status.ERROR, Reason.RUN_LIMIT, error=f"it has used {control.exceeded}")
-            return outcome if control.question is None else Outcome(Status.WAITING, question=control.question)
+            outcome = await work
+            if control.question is None or control.exceeded is not None:
+                return outcome
+            return Outcome(Status.WAITING, question=control.question)
         finally:
             if control.usages:
                 await self._charge(launch, control.usages)
@@ -103,7 +106,7 @@ class LocalGate:
         complain = partial(self._asking.complain, provider)
         try:
             execution = self._executors[provider].run(Request(launch.target, launch.input, context, control))
-            return await heard(execution, context, complain)
+            return await heard(execution, context, control, complain)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # An executor must not raise; what it has begun is not to be launched again.

@@ -9,9 +9,11 @@ from foliot.domain.errors import Invalid
 from foliot.domain.events import Done, Event, Failed, Final, UsageReport
 from foliot.domain.runs import Reason, Status
 from foliot.domain.settlement import Outcome
+from foliot.execution.bounds import STOPS_WITHIN
 from foliot.execution.context import Context
 from foliot.execution.executing import words_of
 from foliot.execution.reception import code_in, got, mistaken, outcome_of, used_of
+from foliot.ports import Control
 
 Complain = Callable[[str, str], None]
 """Told what is wrong, and how."""
@@ -21,7 +23,7 @@ _ENDS_WITHIN = 15.0
 """Seconds from done: so long a stream has to end, and what it came to, to be there."""
 
 
-async def heard(execution: Any, context: Context, complain: Complain) -> Outcome:
+async def heard(execution: Any, context: Context, control: Control, complain: Complain) -> Outcome:
     """What it came to. What is said after a failure, or after done, is not heard."""
     if not hasattr(execution, "stream") or not hasattr(execution, "final"):
         if inspect.iscoroutine(execution):
@@ -39,6 +41,8 @@ async def heard(execution: Any, context: Context, complain: Complain) -> Outcome
         elif isinstance(event, UsageReport):
             cut_off = _noted(event, context)
             if cut_off is not None:
+                if control.end_within is not None:
+                    control.end_within(STOPS_WITHIN)
                 await _hang_up(stream, complain)
                 return cut_off
     return _LOST

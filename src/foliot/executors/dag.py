@@ -68,7 +68,7 @@ class DagExecutor:
                 async for event in run.events():
                     yield event
                 came_to = run.final()
-            except Exception as error:  # What the workflow could not do is what it came to.
+            except (Exception, LimitExceeded) as error:  # What the workflow could not do is what it came to.
                 came_to = failure_of(error)
             finally:
                 await run.stop()
@@ -153,10 +153,10 @@ class _Run:
                 self._context.note_usage(usage)
 
     def _check_stop(self) -> None:
-        if self._context.cancelled:
-            raise Cancelled(f"{self._context.run_id} was asked to stop")
         if self._request.control.exceeded is not None:
             raise LimitExceeded(f"{self._context.run_id} has used {self._request.control.exceeded}")
+        if self._context.cancelled:
+            raise Cancelled(f"{self._context.run_id} was asked to stop")
 
     async def _advance(self, ended: Sequence[Entry], most: int) -> tuple[list[Entry], list[str]]:
         """Record these ends, all that follows from them, and what begins now; then begin it.
