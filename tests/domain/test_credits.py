@@ -11,8 +11,10 @@ from foliot import Invalid
 from foliot.domain.credits import (
     CREDITS_PER_USD,
     DEFAULT_MARKUP,
+    Meter,
     Model,
     Pricing,
+    RunLimits,
     Usage,
     can_pay,
     charge_key,
@@ -162,3 +164,28 @@ SMALL, LARGE = '{"model":"small"}', '{"model":"large"}'
 )
 def test_what_a_run_may_cost(costs: list[int], input: str | None, own: str | None, cost: int | None) -> None:
     assert PRICES.cost_each(costs, input, own) == cost
+
+
+def test_a_run_has_used_each_call_once_by_its_name_however_often_it_is_told() -> None:
+    meter = Meter(RunLimits(2, 100, 300), Pricing(markup=Decimal(1)))
+    call = Usage("one", tokens=50, cost=Decimal("0.00001"))
+    assert [meter.add(call) for _ in range(5)] == [None] * 5
+    assert meter.add(call._replace(source="another")) is None
+    assert meter.add(call._replace(unit="two")) == "3 calls, and one run may take 2"
+
+
+def test_a_cost_that_is_told_later_counts_from_then_on_and_only_once() -> None:
+    meter = Meter(RunLimits(None, 90, 300), Pricing(markup=Decimal(1)))
+    assert meter.add(Usage("one", tokens=50)) is None
+    assert meter.add(Usage("one", tokens=80, cost=Decimal("0.00002"))) is None
+    assert meter.add(Usage("one", tokens=80, cost=Decimal("0.00009"))) is None
+    assert meter.add(Usage("two", cost=Decimal("0.00002"))) == "400 credits, and one run may take 300"
+    assert meter.add(Usage("three", tokens=11)) == "91 tokens, and one run may take 90"
+
+
+def test_a_run_that_begins_with_what_it_was_charged_before_may_have_passed_its_limits() -> None:
+    meter = Meter(RunLimits(1, None, None), Pricing())
+    meter.count("foliot", "one", None, 100)
+    assert meter.add(Usage("one", cost=Decimal("0.00001"))) is None
+    meter.count("foliot", "two", 7, None)
+    assert meter.exceeded == "2 calls, and one run may take 1"

@@ -216,7 +216,9 @@ def test_a_key_is_not_bound_to_the_bounds_of_the_first_who_used_it(any_world: Wo
     assert slow.begun == 1
 
 
-def test_who_takes_over_brings_bounds_of_their_own_and_is_counted_anew(any_world: World, slow: Slow) -> None:
+def test_who_takes_over_brings_bounds_of_their_own_and_what_is_done_again_counts_once(
+    any_world: World, slow: Slow
+) -> None:
     execute = any_world.app.execute
     first = asked(any_world, execute("slow", key="k1", timeout="3h", max_calls=2))
     # What the death of its owner comes to.

@@ -151,11 +151,15 @@ class Money:
             self._accuse("runs have limits", f"{self._judge.name_of(run)} succeeded with {exceeded}")
 
     def _exceeded(self, run: Row, execution: Execution) -> list[str]:
+        return self._passed(run, [(call.tokens, price_of(call)) for call in execution.calls])
+
+    def _passed(self, run: Row, calls: list[tuple[int | None, int | None]]) -> list[str]:
+        """The limits that calls with so many tokens and credits pass."""
         policies = self._judge.shadow.policies(run["schedule_ref"], run["version"])
         used = {
-            "calls": (len(execution.calls), policies.max_calls),
-            "tokens": (sum(call.tokens or 0 for call in execution.calls), policies.max_tokens),
-            "credits": (sum(price_of(call) or 0 for call in execution.calls), policies.max_credits),
+            "calls": (len(calls), policies.max_calls),
+            "tokens": (sum(tokens or 0 for tokens, _ in calls), policies.max_tokens),
+            "credits": (sum(price or 0 for _, price in calls), policies.max_credits),
         }
         return [f"{number} {name}" for name, (number, most) in used.items() if most is not None and number > most]
 
@@ -199,9 +203,12 @@ class Money:
     def unexplained_limit(self, row: Row) -> str | None:
         """What speaks against that the run has used more than one may."""
         execution = self._judge.story.executions.get((row["ref"], row["token"]))
-        if execution is None:
-            return "its code never ran under its token"
-        return None if self._exceeded(row, execution) else f"it has used {execution.calls}"
+        receipts = self.receipts.get(row["ref"], {})
+        used = {unit: (receipt["tokens"], receipt["credits"]) for unit, receipt in receipts.items()}
+        for call in () if execution is None else execution.calls:
+            if call.unit not in used or used[call.unit][1] is None:
+                used[call.unit] = (call.tokens, price_of(call))
+        return None if self._passed(row, list(used.values())) else f"it has used {used}"
 
     def _is_created(self, change: Change) -> bool:
         """Whether it is there from now on: for the first time, or again."""

@@ -110,20 +110,36 @@ class RunLimits(NamedTuple):
 
 
 class Meter:
-    """Adds up what one run has used."""
+    """Adds up what one run has used: each call once, by its name, however often and in however many deliveries."""
 
-    __slots__ = ("_limits", "_pricing", "_used")
+    __slots__ = ("_calls", "_limits", "_pricing", "_used")
 
     def __init__(self, limits: RunLimits, pricing: Pricing) -> None:
         self._limits = limits
         self._pricing = pricing
+        self._calls: dict[tuple[str, str], tuple[int, int | None]] = {}
+        """Its tokens and credits, by source and unit."""
         self._used = (0, 0, 0)
 
     def add(self, usage: Usage) -> str | None:
         """Count the call; what it has exceeded, in words, if anything."""
-        calls, tokens, spent = self._used
-        cost = self._pricing.credits_for(usage)
-        self._used = (calls + 1, tokens + (usage.tokens or 0), spent + (cost or 0))
+        self.count(usage.source, usage.unit, usage.tokens, self._pricing.credits_for(usage))
+        return self.exceeded
+
+    def count(self, source: str, unit: str, tokens: int | None, credits: int | None) -> None:
+        """Count a call that was charged with so many credits; None while nobody knows, and then what is told first."""
+        name = (source, unit)
+        known = self._calls.get(name)
+        if known is not None and (known[1] is not None or credits is None):
+            return
+        counted = known or (0, 0)
+        call = self._calls[name] = (tokens or 0, credits)
+        _, all_tokens, spent = self._used
+        self._used = (len(self._calls), all_tokens + call[0] - counted[0], spent + (credits or 0))
+
+    @property
+    def exceeded(self) -> str | None:
+        """The limit that is passed, in words, if one is."""
         for name, used, most in zip(RunLimits._fields, self._used, self._limits, strict=True):
             if most is not None and used > most:
                 return f"{used:,} {name}, and one run may take {most:,}"

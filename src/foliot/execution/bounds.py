@@ -90,9 +90,11 @@ async def within_limits(work: Coroutine[Any, Any, Outcome], control: Control) ->
         await asyncio.wait({executing}, timeout=passed.result())
         executing.cancel()
         await asyncio.wait({executing}, timeout=STOPS_WITHIN)
-    if control.exceeded is not None:
-        return Outcome(Status.ERROR, Reason.RUN_LIMIT, error=f"it has used {control.exceeded}")
-    return executing.result()
+    return executing.result() if control.exceeded is None else over_limit(control.exceeded)
+
+
+def over_limit(exceeded: str) -> Outcome:
+    return Outcome(Status.ERROR, Reason.RUN_LIMIT, error=f"it has used {exceeded}")
 
 
 def _nobody_asks(executing: asyncio.Future[Outcome]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, NoReturn
@@ -15,6 +16,9 @@ from foliot.domain.runs import Kind
 from foliot.domain.schedule import json_text
 from foliot.domain.slots import SlotKey, run_id, trace_id
 from foliot.ports import Control, Launch
+
+_COUNTING = threading.Lock()
+"""The actions of a workflow may report from several threads."""
 
 
 class Cancelled(Exception):
@@ -194,8 +198,10 @@ class Context:
         if control.usages is None:
             control.usages = []
         control.usages.append(usage)
-        if control.meter is not None and control.exceeded is None:
-            control.exceeded = control.meter.add(usage)
+        if control.meter is not None:
+            with _COUNTING:
+                exceeded = control.meter.add(usage)
+                control.exceeded = control.exceeded or exceeded
 
 
 def run_of(launch: Launch) -> str:

@@ -13,7 +13,7 @@ from foliot.domain.errors import NotFound
 from foliot.domain.runs import OnUnknown, Reason, Status
 from foliot.domain.settlement import Outcome
 from foliot.execution.asking import Asking
-from foliot.execution.bounds import within_limits
+from foliot.execution.bounds import over_limit, within_limits
 from foliot.execution.context import Context, run_of
 from foliot.execution.executing import Executor, Request, failure_of
 from foliot.execution.listening import heard
@@ -75,9 +75,13 @@ class LocalGate:
             return Outcome(Status.SKIPPED, refusal)
         if not await self._till.has_enough(launch):
             return Outcome(Status.SKIPPED, Reason.INSUFFICIENT_CREDITS)
+        if launch.limits is not None:
+            control.meter = await self._till.meter(launch, launch.limits)
+            control.exceeded = control.meter.exceeded
+            if control.exceeded is not None:
+                return over_limit(control.exceeded)
         work = self._route(launch, context, control)
         if launch.limits is not None:
-            control.meter = self._till.meter(launch.limits)
             work = within_limits(work, control)
         try:
             outcome = await work

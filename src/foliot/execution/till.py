@@ -193,8 +193,13 @@ class Till:
         account = launch.grant.account
         return await self._records.read(lambda tx: can_be_paid(tx, tx.account(account), launch.ref, estimate))
 
-    def meter(self, limits: RunLimits) -> Meter:
-        return Meter(limits, self._pricing)
+    async def meter(self, launch: Launch, limits: RunLimits) -> Meter:
+        """Counts what the run uses, from what its earlier deliveries have used: they are the same run."""
+        meter = Meter(limits, self._pricing)
+        if launch.token > 1 or launch.rounds:
+            for receipt in await self._records.read(lambda tx: tx.receipts_of(launch.ref)):
+                meter.count(receipt.source, receipt.unit, receipt.tokens, receipt.credits)
+        return meter
 
     async def take(self, bills: Sequence[Bill]) -> None:
         """Charge for what was used. It is owed whatever happens. Who comes at the same time pays in one transaction."""
