@@ -266,7 +266,9 @@ class Control:
         "exceeded",
         "fenced",
         "interruptible",
+        "is_dead",
         "meter",
+        "noted",
         "order",
         "progress",
         "question",
@@ -280,10 +282,14 @@ class Control:
         """The run is no longer this worker's: whatever it does, nothing of it counts."""
         self.interruptible = True
         """Whether its code can be interrupted from outside; a thread cannot."""
+        self.is_dead = False
+        """Its worker is dead, as by `kill -9`: nothing of it is written any more, not even what it has used."""
         self.progress: str | None = None
         """The latest that it reported, as JSON, until the worker has written it down."""
         self.usages: list[Usage] | None = None
         """The billable calls that it has reported; most runs have none."""
+        self.noted: Callable[[], None] | None = None
+        """Told of each of them, by whatever thread reports it."""
         self.meter: Meter | None = None
         """Counts them, where there is a limit."""
         self.exceeded: str | None = None

@@ -253,7 +253,7 @@ FURTHER = (
     Mutant(
         "charged by delivery",
         "A run that is delivered again after a crash is charged again: whoever pays, pays for our crashes.",
-        (Change("execution/gate.py", "run, launch.attempt, launch", "run, 9 * launch.token, launch"),),
+        (Change("execution/tab.py", "run, launch.attempt, launch", "run, 9 * launch.token, launch"),),
         "tests/execution/test_lessons.py::test_a_run_that_is_delivered_again_after_a_crash_is_charged_once",
     ),
     Mutant(

@@ -203,7 +203,13 @@ class Hands:
             await asyncio.wait(tasks, timeout=_STOPS_WITHIN)
         return self.tokens()
 
+    def die(self) -> None:
+        """What a sudden death does: nothing is reported, and nothing paid for that was not yet."""
+        for running in self.held.values():
+            running.control.is_dead = True
+        self.drop()
+
     def drop(self) -> None:
-        """Stop everything and report nothing: what a sudden death does."""
+        """Stop everything and report nothing: others have it now."""
         self.fence(list(self.held))
         self._reports.clear()

@@ -135,7 +135,7 @@ class Engine:
     def kill(self) -> None:
         """Be dead: nothing more is run, written or handed back."""
         self._stopping = True
-        self._hands.drop()
+        self._hands.die()
         self._loop = None
 
     async def _begin(self) -> None:

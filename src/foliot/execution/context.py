@@ -193,7 +193,7 @@ class Context:
             raise LimitExceeded(f"{self.run_id} has used {control.exceeded}")
 
     def note_usage(self, usage: Usage) -> None:
-        """Put it on the run's bill, which is paid when the run is over."""
+        """Put it on the run's tab, which is paid about a second later, at the latest when the run is over."""
         control = self._control
         if control.usages is None:
             control.usages = []
@@ -202,6 +202,8 @@ class Context:
             with _COUNTING:
                 exceeded = control.meter.add(usage)
                 control.exceeded = control.exceeded or exceeded
+        if control.noted is not None:
+            control.noted()
 
 
 def run_of(launch: Launch) -> str:

@@ -4,26 +4,23 @@ The leased run row is the idempotency record.
 """
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from foliot.domain.credits import Usage
 from foliot.domain.errors import NotFound
 from foliot.domain.runs import OnUnknown, Reason, Status
 from foliot.domain.settlement import Outcome
 from foliot.execution.asking import Asking
 from foliot.execution.bounds import over_limit, within_limits
-from foliot.execution.context import Context, run_of
+from foliot.execution.context import Context
 from foliot.execution.executing import Executor, Request, failure_of
 from foliot.execution.listening import heard
 from foliot.execution.observation import observed
 from foliot.execution.permission import Permission
 from foliot.execution.reception import outcome_of
-from foliot.execution.till import Bill, Till
+from foliot.execution.tab import Tab
+from foliot.execution.till import Till
 from foliot.ports import Control, Launch
-
-log = logging.getLogger("foliot.execution")
 
 
 class LocalGate:
@@ -83,6 +80,8 @@ class LocalGate:
         work = self._route(launch, context, control)
         if launch.limits is not None:
             work = within_limits(work, control)
+        tab = Tab(launch, control, self._till)
+        control.noted = tab.note
         try:
             outcome = await work
             if control.question is None or control.exceeded is not None:
@@ -90,16 +89,7 @@ class LocalGate:
             return Outcome(Status.WAITING, question=control.question)
         finally:
             if control.usages:
-                await self._charge(launch, control.usages)
-
-    async def _charge(self, launch: Launch, usages: Sequence[Usage]) -> None:
-        """Also when the run was cancelled: what was used is owed. That it cannot be charged undoes nothing."""
-        run = run_of(launch)
-        bills = [Bill(launch.ref, run, launch.attempt, launch.grant.account, usage) for usage in usages]
-        try:
-            await self._till.take(bills)
-        except Exception:
-            log.critical("%d calls of %s could not be charged", len(bills), run, exc_info=True)
+                await tab.close()
 
     async def _route(self, launch: Launch, context: Context, control: Control) -> Outcome:
         if launch.target not in self._found:

@@ -1,0 +1,85 @@
+"""The tab of a run: what it has used, paid about a second after it was reported, and the rest at its end."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from foliot.execution.context import run_of
+from foliot.execution.till import Bill, Till
+from foliot.ports import Control, Launch
+
+log = logging.getLogger("foliot.execution")
+
+_PAID_WITHIN = 1.0
+"""Seconds for which what was used is known to this process alone."""
+
+
+class Tab:
+    """What one run has used and not paid for yet."""
+
+    __slots__ = ("_control", "_launch", "_loop", "_paid", "_paying", "_till", "_timer")
+
+    def __init__(self, launch: Launch, control: Control, till: Till) -> None:
+        self._launch = launch
+        self._control = control
+        self._till = till
+        self._loop = asyncio.get_running_loop()
+        self._paid = 0
+        """So many of the calls that were reported."""
+        self._paying: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def note(self) -> None:
+        """A call was reported, from whatever thread, perhaps by code that works on after the end of its run."""
+        if self._timer is not None:
+            return
+        if self._is_here():
+            self._arm()
+        else:
+            # A thread may go on when the loop is no more.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._arm)
+
+    async def close(self) -> None:
+        """Pay the rest. That it cannot be charged undoes nothing."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        try:
+            await self._pay()
+        except Exception:
+            log.critical("not all calls of %s could be charged", run_of(self._launch), exc_info=True)
+
+    def _is_here(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
+    def _arm(self) -> None:
+        if self._timer is None:
+            self._timer = self._loop.call_later(_PAID_WITHIN, self._begin_paying)
+
+    def _begin_paying(self) -> None:
+        self._timer = None
+        if self._paying is None or self._paying.done():
+            self._paying = self._loop.create_task(self._pay_some())
+        else:
+            # The database is waited for.
+            self._arm()
+
+    async def _pay_some(self) -> None:
+        try:
+            await self._pay()
+        except Exception as error:  # It is tried again with the next call, or at the end.
+            log.warning("what %s has used is not charged yet: %s", run_of(self._launch), error)
+
+    async def _pay(self) -> None:
+        """Also when the run was cancelled or is no longer ours: what was used is owed, and charged once."""
+        usages = (self._control.usages or ())[self._paid :]
+        if not usages or self._control.is_dead:
+            return
+        launch, run = self._launch, run_of(self._launch)
+        until = self._paid + len(usages)
+        await self._till.take([Bill(launch.ref, run, launch.attempt, launch.grant.account, usage) for usage in usages])
+        self._paid = max(self._paid, until)
