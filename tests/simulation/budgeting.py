@@ -24,6 +24,8 @@ _CREDITS = 2 * 10_000_000
 _BEYOND_INPUT = 512 + 10_000
 """Tokens."""
 _UNLISTED = Fraction("0.00002")
+_UNKNOWN = -1
+"""What a run has cost that has not been told what all of its calls do."""
 
 Owner = tuple[str, int]
 
@@ -197,6 +199,9 @@ class Budgeting:
     def _cost_of(self, run: int) -> int:
         return sum(receipt["credits"] or 0 for receipt in self._receipts.get(run, {}).values())
 
+    def _is_unknown(self, run: int) -> bool:
+        return any(receipt["credits"] is None for receipt in self._receipts.get(run, {}).values())
+
     def _estimates(self, run: Row) -> set[int | None]:
         """What the run may cost, by the last successes or its model; of runs of one time any may be the last."""
         schedule, own = run["schedule_ref"], run["input"]
@@ -207,13 +212,14 @@ class Budgeting:
             self._judge.story.counts["by another model"] += 1
             return {estimate_of(own)}
         done = [
-            (-run["nominal_at"], self._cost_of(run["ref"]))
+            (-run["nominal_at"], _UNKNOWN if self._is_unknown(run["ref"]) else self._cost_of(run["ref"]))
             for run in self._judge.shadow.runs.values()
             if run["schedule_ref"] == schedule and run["status"] == Status.SUCCESS
         ]
         found: set[int | None] = set()
         for sign in (1, -1):
-            costs = [cost for _, cost in sorted(done, key=lambda each: (each[0], sign * each[1]))[:_RECENT]]
+            last = sorted(done, key=lambda each: (each[0], sign * each[1]))[:_RECENT]
+            costs = [cost for _, cost in last if cost != _UNKNOWN]
             if any(costs):
                 # What costs something now and then is not known to cost nothing.
                 found |= {max(1, round_it(median(costs))) for round_it in (floor, ceil)}

@@ -1,5 +1,7 @@
 """What a backfill is made of, before it is started."""
 
+from typing import NamedTuple
+
 from foliot.books.configurations import compiled
 from foliot.domain.backfill import Attempted, Backfill, Which, choose, swept
 from foliot.domain.budgets import RECENT
@@ -23,42 +25,67 @@ def check_range(tx: Transaction, row: ScheduleRow, first: int, last: int, which:
         )
 
 
-def all_slots(tx: Transaction, row: ScheduleRow, asked: Backfill) -> list[int]:
+class Extent(NamedTuple):
+    """The slots that a backfill would take up now."""
+
+    listed: list[int]
+    """The first of them, in its order."""
+    total: int
+    """How many there are, or may be: never fewer than there are."""
+    is_counted: bool
+    """Whether there are exactly so many."""
+
+    @property
+    def words(self) -> str:
+        return f"{self.total:,} slots" if self.is_counted else f"up to {self.total:,} slots"
+
+
+def extent_of(tx: Transaction, row: ScheduleRow, asked: Backfill) -> Extent:
+    """Beyond what is listed, slots are counted by the spec alone: some may have run, and be left out when it comes."""
+
     def runs_between(first_at: int, last_at: int) -> list[Attempted]:
         return tx.attempted(row.ref, first_at, last_at)
 
     (state,) = tx.states_seen([row.ref])
     asked = swept(asked, state.swept_to)
+    times = compiled(row.spec)
     slots: list[int] = []
-    chosen = choose(compiled(row.spec), asked, MOST_LISTED, runs_between)
-    while True:
+    while len(slots) <= MOST_LISTED:
+        chosen = choose(times, asked, MOST_LISTED, runs_between)
         slots += chosen.nominals
-        if chosen.is_exhausted or len(slots) >= MOST_LISTED:
-            return slots[:MOST_LISTED]
+        if chosen.is_exhausted:
+            return Extent(slots[:MOST_LISTED], len(slots), is_counted=True)
         asked = asked._replace(done_to=chosen.done_to)
-        chosen = choose(compiled(row.spec), asked, MOST_LISTED, runs_between)
+    in_spec = times.count_between(asked.first, asked.last)
+    return Extent(slots[:MOST_LISTED], in_spec, is_counted=asked.which is Which.ALL)
 
 
 def check_meant(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pricing, own: str | None) -> None:
     """Invalid when so many slots, or so much money, were asked for that somebody must say that it is meant."""
-    slots, each = len(all_slots(tx, row, asked)), cost_each(tx, row, pricing, own)
-    if pricing.needs_confirmation(slots, each):
-        cost = "" if each is None else f" for about {slots * each:,} credits"
+    extent, each = extent_of(tx, row, asked), cost_each(tx, row, pricing, own)
+    if pricing.needs_confirmation(extent.total, each):
+        cost = "" if each is None else f" for about {extent.total * each:,} credits"
         raise Invalid(
-            f"a backfill of {slots:,} slots{cost} is started only when that is meant: say confirm=True, or narrow it"
+            f"a backfill of {extent.words}{cost} is started only when that is meant: say confirm=True, or narrow it"
         )
 
 
 def cost_each(tx: Transaction, row: ScheduleRow, pricing: Pricing, own: str | None = None) -> int | None:
-    """What one run may cost, with an input of its own if it has one; as it is set aside when it starts."""
-    return pricing.cost_each(tx.recent_costs(row.ref, RECENT), row.input, own)
+    """What one run may cost, with an input of its own if it has one; as it is set aside when it starts.
+
+    Where nothing is known but that the last ones cost nothing, that is told; budgets do not go by it: what has failed
+    may have cost something.
+    """
+    costs = tx.recent_costs(row.ref, RECENT)
+    each = pricing.cost_each(costs, row.input, own)
+    return 0 if each is None and costs else each
 
 
 def planned_backfill(
     tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pricing, own: str | None
 ) -> views.Backfill:
     """What it would be."""
-    slots = tuple(moment_of(nominal * MICROSECONDS) for nominal in all_slots(tx, row, asked))
+    extent = extent_of(tx, row, asked)
     each = cost_each(tx, row, pricing, own)
     return views.Backfill(
         id=None,
@@ -68,8 +95,9 @@ def planned_backfill(
         which=asked.which,
         order=asked.direction,
         concurrency=asked.concurrency,
-        slots=slots,
-        credits=None if each is None else each * len(slots),
+        slots=tuple(moment_of(nominal * MICROSECONDS) for nominal in extent.listed),
+        total=extent.total,
+        credits=None if each is None else each * extent.total,
         started=0,
         running=0,
         created_at=moment_of(tx.now),

@@ -271,14 +271,17 @@ class ScheduleVerbs:
         return self._desk.read(act)
 
     def estimate(self, name: str, days: int = 30) -> Estimate:
-        """What the slots of so many days to come may cost."""
+        """What the slots of so many days to come may cost, within its limit; of a paused one, if it went on now."""
         if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= 3660:
             raise Invalid(f"days takes 1 to 3,660, got {days!r}")
 
         def act(tx: Transaction) -> Estimate:
             row = find_row(tx, name)
+            (state,) = tx.states_seen([row.ref])
             now = tx.now // MICROSECONDS
             slots = compiled(row.spec).count_between(now + 1, now + days * 86_400)
+            if state.remaining is not None:
+                slots = min(slots, state.remaining)
             each = cost_each(tx, row, self._desk.pricing)
             return Estimate(slots, each, None if each is None else slots * each)
 

@@ -131,6 +131,7 @@ class Estimate:
     """What a schedule may cost within a span of time to come."""
 
     slots: int
+    """No more than its limit leaves."""
     credits_each: int | None
     """The median of its last runs, else a guess for the model that its input names; None: nobody knows."""
     credits: int | None
@@ -243,9 +244,11 @@ class Backfill:
     order: Direction
     concurrency: int
     slots: tuple[datetime, ...]
-    """Of a dry run: what it would start now."""
+    """Of a dry run: what it would start now, the first 100,000 of it."""
+    total: int | None
+    """Of a dry run: how many that are; beyond 100,000 at most so many, since some may have run by then."""
     credits: int | None
-    """Of a dry run: what that may cost; None when nobody knows."""
+    """Of a dry run: what they all may cost; None when nobody knows."""
     started: int
     running: int
     created_at: datetime
@@ -394,6 +397,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
         order=Direction(row.direction),
         concurrency=row.concurrency,
         slots=(),
+        total=None,
         credits=None,
         started=row.started,
         running=row.running,

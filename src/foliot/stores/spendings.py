@@ -72,10 +72,11 @@ class Spendings(Part):
         return [int(row[0]) for row in self._all(text, str(owner), owner_ref, limit)]
 
     def recent_costs(self, schedule_ref: int, limit: int) -> list[int]:
-        """What the schedule's last successes were charged with, in credits."""
+        """What the schedule's last successes were charged with, in credits, as far as that is known."""
         text = (
             "SELECT coalesce(sum(receipts.credits), 0) FROM (SELECT ref FROM runs WHERE schedule_ref = ?"
             " AND status = 'success' ORDER BY nominal_at DESC LIMIT ?) AS last"
             " LEFT JOIN receipts ON receipts.run_ref = last.ref GROUP BY last.ref"
+            " HAVING count(receipts.credits) = count(receipts.run_ref)"
         )
         return [int(row[0]) for row in self._all(text, schedule_ref, limit)]
