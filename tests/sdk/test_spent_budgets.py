@@ -1,5 +1,6 @@
 """Whatever finds a budget spent is skipped, be it a retry or a backfill, and its schedule does what the budget says."""
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,10 @@ def a_budget(runs: int, when_spent: str = "pause") -> dict[str, Any]:
 def stands(world: World) -> tuple[bool, str | None, str | None]:
     schedule = world.app.schedules.get("digest")
     return schedule.paused, schedule.note, schedule.paused_by
+
+
+def needs_attention(world: World) -> bool:
+    return world.app.schedules.get("digest").needs_attention
 
 
 PAUSED = (True, "its budget is spent", "budget")
@@ -65,6 +70,23 @@ class TestEach:
         world.advance(minutes=1)
         assert (fates(world), stands(world)) == (["internal", "over_budget", "over_budget"], stand)
         assert world.app.schedules.backfills("digest")[0].running == 0
+
+
+@pytest.mark.parametrize("owner", ["schedule", "grant"])
+def test_a_budget_that_stays_spent_raises_attention_once_and_a_start_ends_it(
+    world: World, owner: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "foliot.books")
+    budget = {"credits": COST, "per": "hour"}
+    grant = world.app.grants.create("graph:execute:python:agent", budget=budget if owner == "grant" else None)
+    create(world, grant=grant.id, budget=budget if owner == "schedule" else None)
+    world.advance(minutes=30)
+    assert (fates(world), needs_attention(world)) == (["success", "over_budget", "over_budget"], False)
+    world.advance(minutes=30)
+    assert (fates(world)[3:], needs_attention(world)) == (["over_budget"] * 3, True)
+    assert len([record for record in caplog.records if "needs attention" in record.message]) == 1
+    world.advance(minutes=10)
+    assert (fates(world)[-1], needs_attention(world)) == ("success", False)
 
 
 def test_what_waits_behind_a_retry_that_finds_the_budget_spent_waits_for_the_schedule_to_be_resumed(

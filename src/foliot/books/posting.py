@@ -259,5 +259,9 @@ def with_refusals(schedule: Scheduled, state: State, reasons: Sequence[Reason], 
     if refusals == state.refusals:
         return state
     if refusals >= REFUSALS_UNTIL_ATTENTION > state.refusals:
-        log.warning("%s needs attention: it was not permitted to start %d times in a row", schedule.id, refusals)
+        log.warning(
+            "%s needs attention: it was not permitted, or had no budget, to start %d times in a row",
+            schedule.id,
+            refusals,
+        )
     return state._replace(refusals=refusals)

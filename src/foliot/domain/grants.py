@@ -23,6 +23,8 @@ LOCAL = "local"
 
 REFUSALS = frozenset({Reason.GRANT_NOT_FOUND, Reason.GRANT_REVOKED, Reason.GRANT_EXPIRED, Reason.GRANT_SCOPE})
 """Why a run is not permitted."""
+_NOTED = REFUSALS | {Reason.OVER_BUDGET}
+"""Refused or without a budget: what somebody must look at when it goes on, since no slot to come may start."""
 REFUSALS_UNTIL_ATTENTION = 3
 """A schedule that was refused so often in a row needs somebody's attention."""
 
@@ -93,7 +95,7 @@ def permits_everything(grant: Grant, now: int) -> bool:
 
 def refusals_after(before: int, reasons: Iterable[Reason], has_started: bool) -> int:
     """How often in a row a schedule was refused, once these runs were skipped for these reasons or one has started."""
-    refused = sum(reason in REFUSALS for reason in reasons)
+    refused = sum(reason in _NOTED for reason in reasons)
     return refused if has_started else before + refused
 
 

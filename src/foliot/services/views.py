@@ -64,7 +64,7 @@ class Schedule:
     grant: str
     """By whose permission it runs."""
     needs_attention: bool
-    """It was not permitted to start several times in a row."""
+    """It was not permitted to start, or had no budget left, three times in a row."""
     created_at: datetime
     updated_at: datetime
 
