@@ -9,12 +9,13 @@ from foliot.domain.budgets import read_budget
 from foliot.domain.errors import Invalid
 from foliot.domain.grants import LOCAL, read_grant_id, scopes_of
 from foliot.domain.instants import instant_of, rfc3339
-from foliot.domain.runs import Order
+from foliot.domain.runs import Order, Reason
 from foliot.domain.schedule import user_of
 from foliot.domain.settlement import BY_ORDER, outcome_text
 from foliot.ports import Transaction
 from foliot.services.desk import Desk
 from foliot.services.permission import find_grant, local_grant, make_grant
+from foliot.services.runs import stop_waiting
 from foliot.services.views import Grant, grant_view
 
 Moment = datetime | str
@@ -103,12 +104,16 @@ class GrantVerbs:
         return self._desk.write(act)
 
     def revoke(self, grant: str, *, stop: bool = False) -> Grant:
-        """Nothing starts by it any more; what runs already is asked to stop only if that is said."""
+        """Nothing starts by it any more; what runs is asked to stop, and what waits cancelled, only if that is said."""
         ref = read_grant_id(grant)
 
         def act(tx: Transaction, entries: Entries) -> Grant:
             find_grant(tx, ref)
+            # Schedules before the grant: who admits their runs takes them in that order.
+            waiting = tx.states(tx.waiting_under(ref)) if stop else []
             tx.revoke([ref])
+            for state in waiting:
+                stop_waiting(tx, entries, state, Reason.CANCELLED_BY_USER)
             if stop:
                 tx.tell(tx.running_under(ref), Order.CANCEL_BY_USER)
                 tx.stop_requests(ref, outcome_text(BY_ORDER[Order.CANCEL_BY_USER]))

@@ -239,6 +239,16 @@ def _end(tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state
     post_end(tx, entries, scheduled(row), state, end_of_row(run, Outcome(Status.CANCELLED, reason)))
 
 
+def stop_waiting(tx: Transaction, entries: Entries, state: State, reason: Reason) -> None:
+    """End what waits for an answer of the schedule, which is held: nobody is to answer any more."""
+    (row,) = tx.configurations([state.ref])
+    for run in tx.open_runs(row.ref):
+        if run.status == Status.WAITING:
+            (state,) = tx.states([row.ref])
+            _end(tx, entries, row, run, state, reason)
+            entries.write(tx)
+
+
 def _find(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow]:
     key, attempt = read_run_id(run_id)
     row = tx.schedule(key.schedule_id)

@@ -68,6 +68,14 @@ class Grants(Part):
             self._do(text, user_ref, 1 if is_limited else 0, self.now)
         return int(self._all(*asked)[0][0])
 
+    def waiting_under(self, grant_ref: int) -> list[int]:
+        """The schedules with runs that wait for an answer, and go on by that permission."""
+        text = (
+            "SELECT DISTINCT runs.schedule_ref FROM runs JOIN schedules ON schedules.ref = runs.schedule_ref"
+            " WHERE runs.status = 'waiting' AND schedules.grant_ref = ?"
+        )
+        return [int(row[0]) for row in self._all(text, grant_ref)]
+
     def running_under(self, grant_ref: int) -> list[int]:
         """The runs that are under way by that permission."""
         text = (
