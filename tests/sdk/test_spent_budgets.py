@@ -89,6 +89,26 @@ def test_a_budget_that_stays_spent_raises_attention_once_and_a_start_ends_it(
     assert (fates(world)[-1], needs_attention(world)) == ("success", False)
 
 
+@pytest.mark.parametrize(("own", "whose"), [(None, "grant"), (3, "grant"), (1, "own"), (0, "own")])
+def test_a_pause_says_whose_budget_is_spent(world: World, own: int | None, whose: str) -> None:
+    grant = world.app.grants.create("graph:execute:python:agent", budget=a_budget(2))
+    create(world, grant=grant.id, budget=None if own is None else a_budget(own))
+    world.advance(minutes=40)
+    note = "its budget is spent" if whose == "own" else f"the budget of its {grant.id} is spent"
+    assert stands(world) == (True, note, "budget")
+
+
+def test_a_retry_and_a_backfill_say_whose_budget_is_spent(world: World) -> None:
+    grant = world.app.grants.create("graph:execute:python:agent", budget=a_budget(1))
+    create(world, grant=grant.id, retry=2, input={"fails": True})
+    world.advance(minutes=15)
+    assert stands(world)[1] == f"the budget of its {grant.id} is spent"
+    world.app.schedules.resume("digest")
+    world.app.schedules.backfill("digest", at("11:10"), at("11:20"), which="all")
+    world.advance(seconds=1)
+    assert stands(world)[1] == f"the budget of its {grant.id} is spent"
+
+
 def test_what_waits_behind_a_retry_that_finds_the_budget_spent_waits_for_the_schedule_to_be_resumed(
     world: World,
 ) -> None:

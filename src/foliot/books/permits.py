@@ -9,7 +9,7 @@ from typing import NamedTuple
 from foliot.books.configurations import Scheduled
 from foliot.domain.budgets import RECENT, UNCOUNTED, Budget, Funds, Owner, WhenSpent
 from foliot.domain.credits import Pricing
-from foliot.domain.grants import Grant, refusal_of
+from foliot.domain.grants import Grant, grant_id, refusal_of
 from foliot.domain.runs import Reason
 from foliot.ports import Transaction
 from foliot.rows import RunRow
@@ -32,6 +32,17 @@ class Allowance(NamedTuple):
     def cost_of(self, own: str | None) -> int | None:
         """What a run may cost that has that input instead of the schedule's, if any; None: nobody knows, or asks."""
         return self.pricing.cost_each(self.costs, self.input, own) if self.owners else None
+
+    @property
+    def note(self) -> str:
+        """Whose budget is spent, once one has paused the schedule: of those that do, the one with the least left."""
+        pausing = [
+            (left, owner, ref)
+            for (left, when_spent), (owner, ref) in zip(self.lefts, self.owners, strict=True)
+            if when_spent is WhenSpent.PAUSE
+        ]
+        _, owner, ref = min(pausing, key=lambda budget: budget[0])
+        return "its budget is spent" if owner is Owner.SCHEDULE else f"the budget of its {grant_id(ref)} is spent"
 
     def funds(self, rows: Iterable[RunRow] = ()) -> Funds:
         """What these runs, and slots that have no row yet, may start with."""

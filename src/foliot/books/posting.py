@@ -135,14 +135,14 @@ def post_applicants(
         state = cleared
     state = _post_admission(entries, schedule, state, admission, by_ref, allowance, funds)
     entries.keep(state)
-    return post_spent(tx, entries, state) if admission.pauses else state
+    return post_spent(tx, entries, state, allowance.note) if admission.pauses else state
 
 
-def post_spent(tx: Transaction, entries: Entries, state: State) -> State:
-    """Something of the schedule has found its budget spent, which wants to be asked before more is: it pauses."""
+def post_spent(tx: Transaction, entries: Entries, state: State, note: str) -> State:
+    """Something of the schedule has found a budget spent, which wants to be asked before more is: it pauses."""
     if state.is_paused(tx.now):
         return state
-    state = pause(tx, state, "its budget is spent", by=PAUSED_BY_BUDGET)
+    state = pause(tx, state, note, by=PAUSED_BY_BUDGET)
     entries.move(state)
     return state
 

@@ -57,7 +57,7 @@ def _feed(
     state = states[schedule.ref]
     chosen = _choose(tx, schedule, state, row, room)
     if refusal is Reason.OVER_BUDGET and funds.pauses(cost) and chosen.nominals:
-        paused = _paused(tx, entries, state)
+        paused = _paused(tx, entries, state, allowance.note)
         if paused is None:
             return row._replace(wake_at=tx.now + _LATER)
         states[schedule.ref] = paused
@@ -88,15 +88,15 @@ def _choose(tx: Transaction, schedule: Scheduled, state: State, row: BackfillRow
     return choose(schedule.timetable.times, swept(backfill_of(row), state.swept_to), room, runs_between)
 
 
-def _paused(tx: Transaction, entries: Entries, state: State) -> State | None:
-    """The schedule, paused because its budget is spent; None when somebody else holds it now.
+def _paused(tx: Transaction, entries: Entries, state: State, note: str) -> State | None:
+    """The schedule, paused because a budget is spent; None when somebody else holds it now.
 
     Who has found the budget spent holds the grant, for which who holds a schedule may wait: nobody waits here.
     """
     if state.is_paused(tx.now):
         return state
     free = tx.states_free([state.ref])
-    return post_spent(tx, entries, free[0]) if free else None
+    return post_spent(tx, entries, free[0], note) if free else None
 
 
 def backfill_of(row: BackfillRow) -> Backfill:

@@ -46,7 +46,7 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
             entries.end_run(run.ref, outcome.status, outcome.reason)
             if refused.pauses:
                 # Before its end: what waits for that keeps its place, and is not skipped with it.
-                state = post_spent(tx, entries, state)
+                state = post_spent(tx, entries, state, entries.allowance(tx, schedule).note)
             state = post_end(tx, entries, schedule, state, end_of_row(run, outcome))
         else:
             # Admitted before, or taken from a worker that died: it has its place already.
