@@ -160,6 +160,8 @@ SMALL, LARGE = '{"model":"small"}', '{"model":"large"}'
         pytest.param([7, 9, 30], None, LARGE, PRICES.estimate(LARGE), id="its own is dearer"),
         pytest.param([0, 0], LARGE, None, PRICES.estimate(LARGE), id="nothing is known of the past"),
         pytest.param([], LARGE, "1", None, id="nobody knows"),
+        pytest.param([0, 0], None, None, 1, id="what cost nothing may cost something yet"),
+        pytest.param([0, 0], SMALL, None, 0, id="it is free"),
     ],
 )
 def test_what_a_run_may_cost(costs: list[int], input: str | None, own: str | None, cost: int | None) -> None:

@@ -220,8 +220,8 @@ class Budgeting:
         for sign in (1, -1):
             last = sorted(done, key=lambda each: (each[0], sign * each[1]))[:_RECENT]
             costs = [cost for _, cost in last if cost != _UNKNOWN]
-            if any(costs):
-                # What costs something now and then is not known to cost nothing.
+            if any(costs) or (costs and _model_in(row["input"] if own is None else own) is None):
+                # What has cost nothing so far may cost something yet.
                 found |= {max(1, round_it(median(costs))) for round_it in (floor, ceil)}
             else:
                 found.add(estimate_of(row["input"] if own is None else own))

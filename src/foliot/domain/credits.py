@@ -83,14 +83,14 @@ class Pricing(NamedTuple):
     def cost_each(self, costs: Sequence[int], input: str | None, own: str | None = None) -> int | None:
         """What a run may cost: the median of what the last ones did, else an estimate for its model; None: unknown.
 
-        Where one of them did cost something, none is known to cost nothing. Of a run with an input of its own that
-        names another model than its schedule's, the past says nothing.
+        None is known to cost nothing but by its model: where the last ones did, the next, or one that fails, may cost
+        something. Of a run with an input of its own that names another model than its schedule's, the past says nothing.
         """
-        given = input if own is None else own
+        model = self.model_in(input if own is None else own)
         is_like_them = own is None or self.model_in(own) in (None, self.model_in(input))
-        if is_like_them and any(costs):
+        if is_like_them and costs and (any(costs) or model is None):
             return max(1, round(median(costs)))
-        return None if self.model_in(given) is None else self.estimate(given)
+        return None if model is None else self.estimate(input if own is None else own)
 
     def needs_confirmation(self, slots: int, cost_each: int | None) -> bool:
         return slots > self.confirm_slots or slots * (cost_each or 0) > self.confirm_credits

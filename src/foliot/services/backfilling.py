@@ -77,8 +77,10 @@ def cost_each(tx: Transaction, row: ScheduleRow, pricing: Pricing, own: str | No
     may have cost something.
     """
     costs = tx.recent_costs(row.ref, RECENT)
-    each = pricing.cost_each(costs, row.input, own)
-    return 0 if each is None and costs else each
+    model = pricing.model_in(row.input if own is None else own)
+    if costs and not any(costs) and model is None:
+        return 0
+    return pricing.cost_each(costs, row.input, own)
 
 
 def planned_backfill(
