@@ -11,7 +11,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
 
-from foliot.domain.credits import Pricing, usage_of
+from foliot.domain.credits import Pricing, read_pricing, usage_of
 from foliot.domain.durations import Span
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.runs import on_unknown_of
@@ -71,7 +71,7 @@ class Foliot:
         self.name = slug_of(name)
         self.url = database_url(database)
         self.settings = settings or EngineSettings()
-        self.pricing = pricing or pricing_of()
+        self.pricing = pricing_of() if pricing is None else read_pricing(pricing)
         self.functions = PythonExecutor(self.settings.threads)
         self.endpoints = HttpExecutor(http_allow())
         self._langgraphs = LangGraphExecutor(self.url)

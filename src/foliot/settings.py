@@ -2,11 +2,10 @@
 
 import json
 import os
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from foliot.domain.addresses import Network, read_networks
-from foliot.domain.credits import DEFAULT_MARKUP, LEAST_MARKUP, Pricing, read_catalogue
+from foliot.domain.credits import DEFAULT_MARKUP, Pricing, read_catalogue, read_markup
 from foliot.domain.errors import Invalid
 
 DATABASE = "FOLIOT_DATABASE"
@@ -26,12 +25,7 @@ def database_url(given: str | None) -> str:
 def pricing_of() -> Pricing:
     """What models cost, by the file that the environment names, and how much is added to it."""
     said = os.environ.get(MARKUP)
-    try:
-        markup = Decimal(said) if said else DEFAULT_MARKUP
-    except InvalidOperation:
-        markup = Decimal("NaN")
-    if not markup.is_finite() or markup < LEAST_MARKUP:
-        raise Invalid(f"{MARKUP} takes a number of {LEAST_MARKUP} or more, got {said!r}")
+    markup = read_markup(MARKUP, said) if said else DEFAULT_MARKUP
     path = os.environ.get(CATALOGUE)
     if not path:
         return Pricing(markup=markup)

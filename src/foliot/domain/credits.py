@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from foliot.domain.errors import Invalid
 
 CREDITS_PER_USD = 10_000_000
-LEAST_MARKUP = Decimal(1)
 DEFAULT_MARKUP = Decimal(2)
+_LEAST_MARKUP = Decimal(1)
+_MOST_MARKUP = Decimal(1_000)
 
 _CHARACTERS_A_TOKEN = 4
 _ANSWER_TOKENS = 512
@@ -84,7 +85,8 @@ class Pricing(NamedTuple):
         """What a run may cost: the median of what the last ones did, else an estimate for its model; None: unknown.
 
         None is known to cost nothing but by its model: where the last ones did, the next, or one that fails, may cost
-        something. Of a run with an input of its own that names another model than its schedule's, the past says nothing.
+        something. Of a run with an input of its own, which names another model than its schedule's, the past says
+        nothing.
         """
         model = self.model_in(input if own is None else own)
         is_like_them = own is None or self.model_in(own) in (None, self.model_in(input))
@@ -99,6 +101,35 @@ class Pricing(NamedTuple):
         """What a call is charged with; None as long as nobody knows what it costs."""
         cost = cost_of(usage, self.catalogue)
         return None if cost is None else credits_of(cost, self.markup)
+
+
+def read_pricing(given: object) -> Pricing:
+    """The pricing that a program gives, with what it says made exact; Invalid when nothing could be charged by it."""
+    if not isinstance(given, Pricing):
+        raise Invalid(f"pricing takes a foliot.Pricing, got {given!r:.80}")
+    if not isinstance(given.catalogue, Mapping):
+        raise Invalid(
+            f"catalogue of a Pricing takes models by name, as `read_catalogue` reads them, got {given[0]!r:.80}"
+        )
+    for option, most in (("confirm_slots", given.confirm_slots), ("confirm_credits", given.confirm_credits)):
+        if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+            raise Invalid(f"{option} of a Pricing takes a whole number of 0 or more, got {most!r:.80}")
+    models = {name: _checked_model(name, model) for name, model in given.catalogue.items()}
+    return given._replace(catalogue=models, markup=read_markup("markup of a Pricing", given.markup))
+
+
+def read_markup(name: str, given: object) -> Decimal:
+    """What costs are multiplied with, as a whole number, a Decimal or text; Invalid when nobody should pay that."""
+    try:
+        markup = Decimal(given) if isinstance(given, int | str | Decimal) else Decimal("NaN")
+    except InvalidOperation:
+        markup = Decimal("NaN")
+    if isinstance(given, bool) or not markup.is_finite() or not _LEAST_MARKUP <= markup <= _MOST_MARKUP:
+        raise Invalid(
+            f"{name} takes a number from {_LEAST_MARKUP} to {_MOST_MARKUP:,}, whole or exact as in Decimal('1.5') or"
+            f" '1.5', got {given!r:.80}"
+        )
+    return markup
 
 
 class RunLimits(NamedTuple):
@@ -275,3 +306,15 @@ def _read_model(name: object, said: Any) -> Model:
         raise Invalid(f"is_free of {name!r} takes true or false, got {is_free!r}")
     price = read_cost(said.get("usd_per_token"))
     return Model(name, is_free, _UNLISTED_PRICE if price is None else price)
+
+
+def _checked_model(name: object, model: Any) -> Model:
+    if not isinstance(name, str) or not isinstance(model, Model) or not isinstance(model.is_free, bool):
+        raise Invalid(
+            "catalogue of a Pricing takes a Model by its name, as `read_catalogue` reads them,"
+            f" got {name!r}: {model!r:.80}"
+        )
+    price = read_cost(model.usd_per_token)
+    if price is None:
+        raise Invalid(f"usd_per_token of {name!r} takes an amount of USD such as '0.000002', got None")
+    return model._replace(usd_per_token=price)
