@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -283,3 +283,22 @@ def test_an_upsert_for_another_user_is_denied_and_says_whose_it_is(world: World)
     world.app.schedules.upsert("digest", target="job", every="5m", user="ann")
     with pytest.raises(Denied, match="which is ann's and not bob's: give it a grant of bob's"):
         world.app.schedules.upsert("digest", target="job", every="5m", user="bob")
+
+
+@pytest.mark.parametrize("target", ["*", "python:*", "http:*", "a*", "python:*:x"])
+def test_a_target_that_is_a_wildcard_mints_no_grant(world: World, target: str) -> None:
+    app = world.app
+    create(world, "plain", user="eve")
+    before = app.grants.list()
+    asks: list[Callable[[], object]] = [
+        lambda: app.schedules.create("star", target=target, every="1h", user="eve"),
+        lambda: app.schedules.upsert("star", target=target, every="1h", user="eve"),
+        lambda: app.schedules.patch("plain", target=target),
+        lambda: app.graph(target.partition(":")[2] or target)(print),
+        lambda: app.endpoint(target.partition(":")[2] or target, "https://example.org"),
+        lambda: app.schedule("star", every="1h")(target),
+    ]
+    for ask in asks:
+        with pytest.raises(Invalid, match=r"without \*"):
+            ask()
+    assert app.grants.list() == before

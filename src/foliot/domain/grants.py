@@ -70,13 +70,24 @@ def scopes_of(scopes: Iterable[str], *, consents_to_everything: bool = False) ->
     for scope in wanted:
         if not isinstance(scope, str) or not scope.startswith(_EXECUTE):
             raise Invalid(f"a scope is {_EXECUTE}provider:name, {_EXECUTE}provider:* or {EVERYTHING}, got {scope!r}")
-        if scope != EVERYTHING:
-            target_of(scope.removeprefix(_EXECUTE))
-        elif not consents_to_everything:
+        if scope == EVERYTHING and not consents_to_everything:
             raise Invalid(
                 f"{EVERYTHING!r} permits every target there will ever be: consent with everything=True, or name targets"
             )
+        if scope != EVERYTHING:
+            _check_narrow(scope)
     return wanted
+
+
+def _check_narrow(scope: str) -> None:
+    """Invalid unless it names one target, or all of one provider."""
+    provider, _, name = scope.removeprefix(_EXECUTE).partition(":")
+    if _ANY in provider or (_ANY in name and name != _ANY):
+        raise Invalid(
+            f"{_ANY} stands for all targets of a provider, {_EXECUTE}provider:{_ANY}, or for everything, {EVERYTHING},"
+            f" and is never a part of a name, got {scope[:100]!r}"
+        )
+    target_of(f"{provider}:any" if name == _ANY else f"{provider}:{name}")
 
 
 def stored_scopes(scopes: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from foliot.domain.errors import Invalid
 _LONGEST_ID = 100
 LONGEST_JSON = 1_000_000
 _LONGEST_TEXT = 1000
-_TARGET = re.compile(r"[a-z][a-z0-9_]*:[^\s#~?]{1,200}", re.ASCII)
+_TARGET = re.compile(r"[a-z][a-z0-9_]*:[^\s#~?*]{1,200}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,62}", re.ASCII)
 
 
@@ -110,7 +110,9 @@ def user_of(user: str, what: str = "a user") -> str:
 
 
 def target_of(text: str) -> str:
-    """A target as it is stored; Invalid unless it is `provider:name`."""
+    """A target as it is stored; Invalid unless it is `provider:name`. No name has a `*`: scopes mean more by it."""
+    if isinstance(text, str) and "*" in text:
+        raise Invalid(f"a target is one provider:name, without *, which only a grant's scope takes, got {text[:100]!r}")
     if not isinstance(text, str) or not _TARGET.fullmatch(text) or not text.isprintable():
         raise Invalid(f"a target is provider:name, such as 'python:digest', got {str(text)[:100]!r}")
     return text
