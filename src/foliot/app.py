@@ -308,7 +308,8 @@ class Foliot:
         permit = self.grants.local().id if grant is None else grant
         options: dict[str, Any] = {"key": key, "run_id": run_id, "attempt": attempt, "caller": caller}
         full = target if not isinstance(target, str) or ":" in target else f"{PROVIDER}:{target}"
-        return await self.parts.requests.execute(wanted_of(full, input, grant=permit, bounds=bounds, **options))
+        wanted = wanted_of(full, input, grant=permit, bounds=bounds, **options)
+        return await self.parts.requests.execute(wanted._replace(is_local=grant is None))
 
     @property
     def requests(self) -> RequestVerbs:

@@ -535,3 +535,27 @@ def test_a_decision_about_a_request_is_for_one_that_is_held(app: Foliot) -> None
         app.requests.decide("k9", "approve")
     with pytest.raises(Invalid, match="stage takes"):
         app.requests.list("lost")
+
+
+def test_who_names_no_grant_is_executed_by_the_local_one_that_holds(app: Foliot, effects: Effects) -> None:
+    narrow, dead = app.grants.create("graph:execute:python:other"), app.grants.local()
+    first = run(app.execute("send", {"a": 1}, key="k1"))
+    assert app.grants.local() == dead != narrow
+    app.grants.revoke(dead.id)
+    live = app.grants.local()
+    assert (live.id != dead.id, live.revoked_at, app.grants.local()) == (True, None, live)
+    assert run(app.execute("send", {"a": 1}, key="k2")).ok
+    assert (app.requests.get("k1").grant, app.requests.get("k2").grant) == (dead.id, live.id)
+    assert run(app.execute("send", {"a": 1}, key="k1")) == first
+    with pytest.raises(KeyReused):
+        run(app.execute("send", {"a": 2}, key="k1"))
+    with pytest.raises(Denied, match="grant_revoked"):
+        run(app.execute("send", key="k3", grant=dead.id))
+    assert len(effects.done) == 2
+
+
+def test_who_names_no_grant_is_not_told_what_somebody_elses_request_came_to(app: Foliot) -> None:
+    app.accounts.top_up("eve", 10**7, "payment")
+    run(app.execute("send", key="k1", grant=app.grants.create("graph:execute:python:*", user="eve").id))
+    with pytest.raises(KeyReused):
+        run(app.execute("send", key="k1"))

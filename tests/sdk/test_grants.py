@@ -302,3 +302,17 @@ def test_a_target_that_is_a_wildcard_mints_no_grant(world: World, target: str) -
         with pytest.raises(Invalid, match=r"without \*"):
             ask()
     assert app.grants.list() == before
+
+
+@pytest.mark.parametrize("end", ["revoke", "expire", "rescope"])
+def test_a_local_grant_that_no_longer_holds_is_followed_by_one_for_everybody(world: World, end: str) -> None:
+    grants, dead = world.app.grants, world.app.grants.local().id
+    if end == "revoke":
+        grants.revoke(dead)
+    elif end == "expire":
+        grants.extend(dead, world.now)
+    else:
+        grants.rescope(dead, JOB)
+    live = create(world)
+    assert live != dead
+    assert grants.local().id == live

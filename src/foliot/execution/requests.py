@@ -24,7 +24,7 @@ from foliot.domain.delivery import (
     stage_of_run,
 )
 from foliot.domain.errors import Conflict, Denied, Invalid, Unavailable
-from foliot.domain.grants import Grant, grant_id, read_grant_id, refusal_of
+from foliot.domain.grants import LOCAL, Grant, grant_id, read_grant_id, refusal_of
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.policies import count_of, read_policies
 from foliot.domain.questions import question_shown
@@ -63,6 +63,8 @@ class Wanted(NamedTuple):
     attempt: int
     caller: str
     bounds: Bounds = Bounds()
+    is_local: bool = False
+    """Nobody has said by which grant: it is the local one of now."""
 
     @property
     def hash(self) -> str:
@@ -118,6 +120,14 @@ def wanted_of(
     )
 
 
+def _is_same(tx: Transaction, row: RequestRow, wanted: Wanted) -> bool:
+    """Whether that was asked for before; who names no grant may have had another local one then."""
+    if row.hash == wanted.hash or not wanted.is_local:
+        return row.hash == wanted.hash
+    was_local = any(known.is_shared and known.grant.user == LOCAL for known in tx.grants([row.grant_ref]))
+    return was_local and row.hash == wanted._replace(grant=row.grant_ref).hash
+
+
 class Requests:
     """Executes what is asked for from outside, through the gate that everything goes through."""
 
@@ -150,7 +160,7 @@ class Requests:
             return told
         row = tx.request(wanted.key)
         stage = Stage.NEW if row is None else self._stage(row, tx.now)
-        match delivery_of(stage, on_unknown, is_same=row is None or row.hash == wanted.hash):
+        match delivery_of(stage, on_unknown, is_same=row is None or _is_same(tx, row, wanted)):
             case Delivery.REFUSE:
                 raise KeyReused(f"the key {wanted.key!r} was used for something else: give this request its own")
             case Delivery.ANSWER:

@@ -14,7 +14,7 @@ from foliot.domain.schedule import user_of
 from foliot.domain.settlement import BY_ORDER, outcome_text
 from foliot.ports import Transaction
 from foliot.services.desk import Desk
-from foliot.services.permission import find_grant, local_grant, make_grant
+from foliot.services.permission import find_grant, known_local_grant, local_grant, make_grant
 from foliot.services.runs import stop_waiting
 from foliot.services.views import Grant, grant_view
 
@@ -51,10 +51,9 @@ class GrantVerbs:
 
     def local(self) -> Grant:
         """The permission of a program that knows no users; it is made when there is none."""
-
-        known = self._desk.read(lambda tx: [row for row in tx.list_grants(LOCAL) if row.is_shared])
-        if known:
-            return grant_view(known[0])
+        known = self._desk.read(known_local_grant)
+        if known is not None:
+            return grant_view(known)
 
         def act(tx: Transaction, _: Entries) -> Grant:
             return _shown(tx, local_grant(tx))

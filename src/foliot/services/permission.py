@@ -71,12 +71,16 @@ def account_of(tx: Transaction, user: str) -> tuple[int, int]:
     return user_ref, tx.default_account(user_ref, is_limited=user != LOCAL)
 
 
+def known_local_grant(tx: Transaction) -> GrantRow | None:
+    """The permission of a program that knows no users, to run whatever it has; None when there is none that holds."""
+    rows = (row for row in tx.list_grants(LOCAL) if row.is_shared)
+    return next((row for row in rows if permits_everything(row.grant, tx.now)), None)
+
+
 def local_grant(tx: Transaction) -> int:
-    """The permission of a program that knows no users: to run whatever it has."""
-    for row in tx.list_grants(LOCAL):
-        if row.is_shared and permits_everything(row.grant, tx.now):
-            return row.grant.ref
-    return make_grant(tx, LOCAL, {EVERYTHING})
+    """The same, made when there is none."""
+    known = known_local_grant(tx)
+    return make_grant(tx, LOCAL, {EVERYTHING}) if known is None else known.grant.ref
 
 
 def make_grant(
