@@ -15,7 +15,7 @@ from foliot.domain.credits import Pricing, read_pricing, usage_of
 from foliot.domain.durations import Span
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.runs import on_unknown_of
-from foliot.domain.schedule import Standing, name_of, slug_of, target_of
+from foliot.domain.schedule import Standing, name_of, slug_of, target_of, target_said
 from foliot.domain.spec import Interval, Spec
 from foliot.engine.collector import calm_collector
 from foliot.engine.loop import Engine
@@ -307,8 +307,7 @@ class Foliot:
         bounds = bounds_of(timeout=timeout, max_calls=max_calls, max_tokens=max_tokens, max_credits=max_credits)
         permit = self.grants.local().id if grant is None else grant
         options: dict[str, Any] = {"key": key, "run_id": run_id, "attempt": attempt, "caller": caller}
-        full = target if not isinstance(target, str) or ":" in target else f"{PROVIDER}:{target}"
-        wanted = wanted_of(full, input, grant=permit, bounds=bounds, **options)
+        wanted = wanted_of(target_said(target), input, grant=permit, bounds=bounds, **options)
         return await self.parts.requests.execute(wanted._replace(is_local=grant is None))
 
     @property

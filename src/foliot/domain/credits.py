@@ -25,6 +25,8 @@ _UNLISTED_PRICE = Decimal("0.00002")
 _LONGEST_NAME = 200
 _MOST_USD = 1_000_000
 _MOST_TOKENS = 10**12
+_MOST_PAYMENT = 10**15
+_MOST_BALANCE = 10**18
 
 
 class Posting(StrEnum):
@@ -75,7 +77,12 @@ class Pricing(NamedTuple):
             return None
         given = json.loads(input)
         name = given.get("model") if isinstance(given, dict) else None
-        return model_of(self.catalogue, name) if isinstance(name, str) else None
+        if name is None:
+            return None
+        if isinstance(name, str) and (name in self.catalogue or (name.strip() and name.isprintable())):
+            return model_of(self.catalogue, name)
+        # Whatever it is, nobody has said that it is free.
+        return Model(f"the model {json.dumps(name)[:100]}", is_free=False)
 
     def estimate(self, input: str | None) -> int:
         """What a run with that input may cost, in credits."""
@@ -228,6 +235,21 @@ def read_usages(text: str | None) -> tuple[Usage, ...]:
     """What `usages_text` wrote."""
     rows = json.loads(text or "[]")
     return tuple(Usage(unit, source, model, tokens, read_cost(cost)) for unit, source, model, tokens, cost in rows)
+
+
+def payment_of(credits: int) -> int:
+    """What is paid into an account at once; Invalid when that is nothing, or more than anybody pays."""
+    if isinstance(credits, bool) or not isinstance(credits, int) or not 0 < credits <= _MOST_PAYMENT:
+        raise Invalid(f"credits takes a whole number above 0 and up to {_MOST_PAYMENT:,}, got {credits!r:.80}")
+    return credits
+
+
+def check_balance(user: str, balance: int) -> None:
+    """Invalid when a payment would make it more than an account can have."""
+    if balance > _MOST_BALANCE:
+        raise Invalid(
+            f"an account takes up to {_MOST_BALANCE:,} credits, and {user}'s would have {balance:,}: pay less"
+        )
 
 
 def charge_key(run_id: str, attempt: int, unit: str) -> str:

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from foliot.domain.budgets import Budget
 from foliot.domain.errors import Invalid
+from foliot.domain.policies import switch_of
 from foliot.domain.runs import Reason
 from foliot.domain.schedule import target_of
 
 _EXECUTE = "graph:execute:"
 _ANY = "*"
 _NAMED = "grant-"
+_MOST_DIGITS = 18
 EVERYTHING = _EXECUTE + _ANY
 """Every target there is or will be: given only with consent that says so."""
 
@@ -52,8 +54,9 @@ def grant_id(ref: int) -> str:
 def read_grant_id(text: str) -> int:
     """The key of the grant of that id; Invalid when it is none."""
     number = text.removeprefix(_NAMED) if isinstance(text, str) else ""
-    if not number.isascii() or not number.isdecimal() or number != str(int(number)):
-        raise Invalid(f"a grant's id is {_NAMED} and a number, such as '{_NAMED}7', got {text!r}")
+    is_number = number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS
+    if not is_number or number != str(int(number)):
+        raise Invalid(f"a grant's id is {_NAMED} and a number, such as '{_NAMED}7', got {text!r:.100}")
     return int(number)
 
 
@@ -64,19 +67,22 @@ def scope_of(target: str) -> str:
 
 def scopes_of(scopes: Iterable[str], *, consents_to_everything: bool = False) -> frozenset[str]:
     """The scopes of a grant that is about to be made; Invalid when one is none, or wider than was consented to."""
-    wanted = frozenset([scopes] if isinstance(scopes, str) else scopes)
+    consents = switch_of("everything", consents_to_everything)
+    wanted = [scopes] if isinstance(scopes, str) or not isinstance(scopes, Iterable) else list(scopes)
     if not wanted:
         raise Invalid(f"a grant takes at least one scope, such as {scope_of('python:digest')!r}")
     for scope in wanted:
         if not isinstance(scope, str) or not scope.startswith(_EXECUTE):
-            raise Invalid(f"a scope is {_EXECUTE}provider:name, {_EXECUTE}provider:* or {EVERYTHING}, got {scope!r}")
-        if scope == EVERYTHING and not consents_to_everything:
+            raise Invalid(
+                f"a scope is {_EXECUTE}provider:name, {_EXECUTE}provider:* or {EVERYTHING}, got {scope!r:.100}"
+            )
+        if scope == EVERYTHING and not consents:
             raise Invalid(
                 f"{EVERYTHING!r} permits every target there will ever be: consent with everything=True, or name targets"
             )
         if scope != EVERYTHING:
             _check_narrow(scope)
-    return wanted
+    return frozenset(wanted)
 
 
 def _check_narrow(scope: str) -> None:

@@ -67,6 +67,7 @@ FAILURES = (
 )
 """What a run can fail of, and so what a retry policy can name."""
 
+_MOST_LISTED = 10_000
 _JITTER_OF_BACKOFF = 5  # One fifth: 0-20 %.
 
 
@@ -211,10 +212,22 @@ def count_of(name: str, count: int | None) -> int | None:
     return count
 
 
-def _switch(name: str, value: bool | None) -> bool | None:
-    if value is not None and not isinstance(value, bool):
-        raise Invalid(f"{name} takes True or False, got {value!r}")
+def limit_of(limit: int, remedy: str = "") -> int:
+    """How many a list may have; Invalid for anything else."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= _MOST_LISTED:
+        raise Invalid(f"limit takes 1 to {_MOST_LISTED:,}, got {limit!r:.80}{remedy}")
+    return limit
+
+
+def switch_of(name: str, value: bool) -> bool:
+    """True or False; Invalid for anything else, also for what Python would take for one of them."""
+    if not isinstance(value, bool):
+        raise Invalid(f"{name} takes True or False, got {value!r:.80}")
     return value
+
+
+def _switch(name: str, value: bool | None) -> bool | None:
+    return None if value is None else switch_of(name, value)
 
 
 _Option = TypeVar("_Option", bound=StrEnum)

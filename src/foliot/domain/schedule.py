@@ -118,6 +118,11 @@ def target_of(text: str) -> str:
     return text
 
 
+def target_said(text: str) -> str:
+    """The same as people say it: a name alone is one of `python:`."""
+    return target_of(f"python:{text}" if isinstance(text, str) and ":" not in text else text)
+
+
 def labels_of(labels: Mapping[str, str] | None) -> dict[str, str]:
     """Labels in order; Invalid unless they are short texts by short names."""
     if labels is None:

@@ -2,9 +2,11 @@
 
 from foliot.books.entries import Entries
 from foliot.domain.credits import Posting as Kind
-from foliot.domain.errors import Invalid, NotFound
+from foliot.domain.credits import check_balance, payment_of
+from foliot.domain.errors import NotFound
 from foliot.domain.grants import LOCAL
-from foliot.domain.schedule import text_of, user_of
+from foliot.domain.policies import limit_of, switch_of
+from foliot.domain.schedule import name_of, user_of
 from foliot.ports import Transaction
 from foliot.services.desk import Desk
 from foliot.services.permission import account_of
@@ -30,21 +32,18 @@ class AccountVerbs:
 
     def top_up(self, user: str, credits: int, reference: str) -> Account:
         """Add credits, once for each reference: asked again with the same one, nothing happens."""
-        owner, why = user_of(user), text_of("reference", reference)
-        if isinstance(credits, bool) or not isinstance(credits, int) or credits <= 0:
-            raise Invalid(f"credits takes a whole number above 0, got {credits!r}")
-        if not why:
-            raise Invalid("reference takes what names the payment, so that it counts once")
+        owner, paid, why = user_of(user), payment_of(credits), name_of("reference", reference)
 
         def act(tx: Transaction, _: Entries) -> Account:
             account_ref = account_of(tx, owner)[1]
-            tx.post(account_ref, Kind.TOP_UP, {why: credits})
+            check_balance(owner, tx.post(account_ref, Kind.TOP_UP, {why: paid}) or 0)
             return account_view(tx.account(account_ref))
 
         return self._desk.write(act)
 
     def refund(self, source: str, reference: str) -> Account:
         """Give back what was charged for one call, once."""
+        source, reference = name_of("source", source), name_of("reference", reference)
 
         def act(tx: Transaction, _: Entries) -> Account:
             receipt = next(iter(tx.receipts(source, [reference])), None)
@@ -57,21 +56,21 @@ class AccountVerbs:
 
     def limit(self, user: str, limited: bool) -> Account:
         """Whether what is paid needs a balance: so it is for users, and not for a program that knows none."""
-        owner = user_of(user)
+        owner, is_limited = user_of(user), switch_of("limited", limited)
 
         def act(tx: Transaction, _: Entries) -> Account:
             account_ref = account_of(tx, owner)[1]
-            tx.limit_account(account_ref, is_limited=bool(limited))
+            tx.limit_account(account_ref, is_limited=is_limited)
             return account_view(tx.account(account_ref))
 
         return self._desk.write(act)
 
     def ledger(self, user: str = LOCAL, *, limit: int = 100) -> Postings:
         """What changed the balance, the newest first."""
-        owner = user_of(user)
+        owner, most = user_of(user), limit_of(limit)
 
         def act(tx: Transaction) -> Postings:
             found = tx.account_of(owner)
-            return [] if found is None else [posting_view(row) for row in tx.postings(found.ref, limit)]
+            return [] if found is None else [posting_view(row) for row in tx.postings(found.ref, most)]
 
         return self._desk.read(act)

@@ -11,7 +11,7 @@ from foliot.domain.cron import read_every
 from foliot.domain.durations import span_of
 from foliot.domain.errors import Invalid
 from foliot.domain.policies import Policies, policies_of
-from foliot.domain.schedule import json_text, labels_of, target_of
+from foliot.domain.schedule import json_text, labels_of, target_said
 from foliot.domain.slots import JitterMode
 from foliot.domain.spec import Interval, Spec
 
@@ -71,7 +71,7 @@ def stored_of(name: str, options: Mapping[str, Any]) -> Stored:
     _check_options(options)
     given = {key: value for key, value in options.items() if value is not None}
     return Stored(
-        target=_target(given.get("target", name)),
+        target=target_said(given.get("target", name)),
         spec=_text_of(_read_spec, given, ("spec", *SPEC_OPTIONS)),
         policies=_text_of(_read_policies, given, POLICY_OPTIONS),
         input=json_text("input", given.get("input")),
@@ -114,7 +114,7 @@ def patched(stored: Stored, policies: Policies, changes: Mapping[str, Any]) -> S
     if "spec" in changes or any(key in changes for key in SPEC_OPTIONS):
         spec = _spec_text(spec_of({key: value for key, value in changes.items() if value is not None}))
     return Stored(
-        target=_target(changes["target"]) if "target" in changes else stored.target,
+        target=target_said(changes["target"]) if "target" in changes else stored.target,
         spec=spec,
         policies=policies.as_text(),
         input=json_text("input", changes["input"]) if "input" in changes else stored.input,
@@ -169,10 +169,6 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 def _labels_text(labels: Mapping[str, str] | None) -> str:
     return json.dumps(labels_of(labels), separators=(",", ":")) if labels is not None else "{}"
-
-
-def _target(text: str) -> str:
-    return target_of(text if ":" in str(text) else f"python:{text}")
 
 
 def _interval(every: Any) -> Interval:

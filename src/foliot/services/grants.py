@@ -9,6 +9,7 @@ from foliot.domain.budgets import read_budget
 from foliot.domain.errors import Invalid
 from foliot.domain.grants import LOCAL, read_grant_id, scopes_of
 from foliot.domain.instants import instant_of, rfc3339
+from foliot.domain.policies import switch_of
 from foliot.domain.runs import Order, Reason
 from foliot.domain.schedule import user_of
 from foliot.domain.settlement import BY_ORDER, outcome_text
@@ -104,16 +105,16 @@ class GrantVerbs:
 
     def revoke(self, grant: str, *, stop: bool = False) -> Grant:
         """Nothing starts by it any more; what runs is asked to stop, and what waits cancelled, only if that is said."""
-        ref = read_grant_id(grant)
+        ref, stops = read_grant_id(grant), switch_of("stop", stop)
 
         def act(tx: Transaction, entries: Entries) -> Grant:
             find_grant(tx, ref)
             # Schedules before the grant: who admits their runs takes them in that order.
-            waiting = tx.states(tx.waiting_under(ref)) if stop else []
+            waiting = tx.states(tx.waiting_under(ref)) if stops else []
             tx.revoke([ref])
             for state in waiting:
                 stop_waiting(tx, entries, state, Reason.CANCELLED_BY_USER)
-            if stop:
+            if stops:
                 tx.tell(tx.running_under(ref), Order.CANCEL_BY_USER)
                 tx.stop_requests(ref, outcome_text(BY_ORDER[Order.CANCEL_BY_USER]))
                 entries.recalls = True

@@ -4,16 +4,16 @@ from foliot.books.entries import Entries
 from foliot.domain.delivery import RequestStage
 from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.grants import LOCAL
+from foliot.domain.policies import limit_of
 from foliot.domain.questions import Verdict, verdict_of
 from foliot.domain.runs import Reason, Status
-from foliot.domain.schedule import user_of
+from foliot.domain.schedule import name_of, user_of
 from foliot.domain.settlement import Outcome, outcome_text
 from foliot.ports import Transaction
 from foliot.rows import RequestRow
 from foliot.services.desk import Desk
 from foliot.services.views import ExecutionRequest, request_view
 
-_MOST_LISTED = 10_000
 Requests = list[ExecutionRequest]
 
 
@@ -30,8 +30,7 @@ class RequestVerbs:
         """Requests, the newest first."""
         if stage is not None and stage not in list(RequestStage):
             raise Invalid(f"stage takes {', '.join(map(repr, map(str, RequestStage)))}, got {stage!r}")
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= _MOST_LISTED:
-            raise Invalid(f"limit takes 1 to {_MOST_LISTED:,}, got {limit!r}")
+        limit_of(limit)
         return self._desk.read(lambda tx: [request_view(row) for row in tx.list_requests(stage, limit)])
 
     def decide(self, key: str, verdict: str, *, by: str = LOCAL) -> ExecutionRequest:
@@ -60,7 +59,7 @@ class RequestVerbs:
 
 
 def _find(tx: Transaction, key: str) -> RequestRow:
-    row = tx.request(key)
+    row = tx.request(name_of("key", key))
     if row is None:
         raise NotFound(f"there is no request {key!r}: `requests.list()` shows those that there are")
     return row

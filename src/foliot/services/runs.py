@@ -10,7 +10,7 @@ from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.events import ErrorCode
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import instant_of, moment_of
-from foliot.domain.policies import count_of
+from foliot.domain.policies import count_of, limit_of
 from foliot.domain.questions import feedback_of, verdict_of
 from foliot.domain.runs import FINAL, OPEN, Hold, Kind, Order, Reason, Status
 from foliot.domain.schedule import State, json_text, name_of, text_of, user_of
@@ -23,7 +23,6 @@ from foliot.services.desk import Desk, find_row
 from foliot.services.schedules import Moment
 from foliot.services.views import Gap, Question, Receipt, Run, question_view, receipt_view, run_view
 
-_MOST_LISTED = 10_000
 Gaps = list[Gap]
 Receipts = list[Receipt]
 Questions = list[Question]
@@ -52,11 +51,9 @@ class RunVerbs:
         for name, text, words in (("status", status, Status), ("reason", reason, Reason), ("kind", kind, Kind)):
             if text is not None and text not in list(words):
                 raise Invalid(f"{name} takes {', '.join(map(repr, map(str, words)))}, got {text!r}")
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= _MOST_LISTED:
-            raise Invalid(f"limit takes 1 to {_MOST_LISTED:,}, got {limit!r}: page on with offset")
-
-        if offset != 0:
-            count_of("offset", offset)
+        limit_of(limit, ": page on with offset")
+        if isinstance(offset, bool) or offset != 0:
+            count_of("offset", -1 if offset is None else offset)
         count_of("backfill", backfill)
 
         def act(tx: Transaction) -> list[Run]:
@@ -116,7 +113,9 @@ class RunVerbs:
 
     def decide(self, run_id: str, verdict: str, *, feedback: Any = None, by: str = LOCAL, id: str | None = None) -> Run:
         """Answer a run that waits: approve, revise or reject. Told twice under one id, it is told once."""
-        decision = GivenDecision(verdict_of(verdict), feedback_of(feedback), user_of(by), text_of("id", id))
+        decision = GivenDecision(
+            verdict_of(verdict), feedback_of(feedback), user_of(by), None if id is None else name_of("id", id)
+        )
 
         def act(tx: Transaction, entries: Entries) -> None:
             decide(tx, entries, *_find_held(tx, run_id), run_id, decision)

@@ -12,9 +12,9 @@ from foliot.domain.backfill import Backfill as BackfillRequest
 from foliot.domain.backfill import Direction, Which, lane_width, range_of
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
-from foliot.domain.policies import count_of, overlap_of, read_policies
+from foliot.domain.policies import count_of, overlap_of, read_policies, switch_of
 from foliot.domain.runs import Hold, Kind, Reason, Status
-from foliot.domain.schedule import json_text, labels_of, slug_of, text_of
+from foliot.domain.schedule import json_text, labels_of, name_of, slug_of, text_of
 from foliot.domain.slots import SlotKey, run_id
 from foliot.domain.spec import Spec
 from foliot.ports import Transaction
@@ -165,7 +165,7 @@ class ScheduleVerbs:
     def pause(self, name: str, note: str | None = None, *, until: Moment | None = None, by: str = "user") -> Schedule:
         """Start nothing of its own until it is resumed, or until that moment."""
         until_at = None if until is None else instant_of(until, "until")
-        note, by = text_of("note", note), text_of("by", by) or "user"
+        note, by = text_of("note", note), name_of("by", by)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
             found = find(tx, name)
@@ -227,6 +227,7 @@ class ScheduleVerbs:
         chosen, direction = _option(Which, "which", which), _option(Direction, "order", order)
         width = lane_width(overlap_of(overlap), concurrency)
         own_input = json_text("input", input)
+        is_dry, is_confirmed = switch_of("dry_run", dry_run), switch_of("confirm", confirm)
 
         def request(tx: Transaction, row: ScheduleRow) -> BackfillRequest:
             check_range(tx, row, first, last, chosen)
@@ -240,11 +241,11 @@ class ScheduleVerbs:
         def act(tx: Transaction, _: Entries) -> Backfill:
             row = find(tx, name).row
             asked = request(tx, row)
-            if not confirm:
+            if not is_confirmed:
                 check_meant(tx, row, asked, self._desk.pricing, own_input)
             return started_backfill(tx, row, asked, own_input)
 
-        return self._desk.read(plan) if dry_run else self._desk.write(act)
+        return self._desk.read(plan) if is_dry else self._desk.write(act)
 
     def backfills(self, name: str) -> Backfills:
         """The schedule's backfills, and how far each has come."""
