@@ -1,4 +1,4 @@
-"""A program with an agent whose worker is killed between two nodes, when a file says so. Takes URL and FOLDER."""
+"""A program with an agent whose worker is killed before or after its last effect, if a file says so. URL and FOLDER."""
 
 import asyncio
 import os
@@ -26,11 +26,15 @@ def main(url: str, folder: Path) -> None:
         note("first")
         return {"messages": [a_line("a draft", 7, id="draft")]}
 
-    async def second(state: MessagesState) -> dict[str, Any]:
-        if (folder / "die").exists():
-            (folder / "die").unlink()
+    def die_if_told_to(moment: str) -> None:
+        if (folder / moment).exists():
+            (folder / moment).unlink()
             os.kill(os.getpid(), signal.SIGKILL)
+
+    async def second(state: MessagesState) -> dict[str, Any]:
+        die_if_told_to("die before")
         note("second")
+        die_if_told_to("die after")
         return {"messages": [a_line("sent", 8, id="sent")]}
 
     app.langgraph("agent", a_graph(MessagesState, first=first, second=second))

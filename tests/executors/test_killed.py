@@ -1,5 +1,6 @@
 """A process that is killed between what an endpoint did and what the ledger knows of it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -41,7 +42,8 @@ def a_process(database: str, receiver: Receiver, what: str) -> Iterator[subproce
 
 def test_what_was_done_but_not_recorded_is_asked_for_again_with_the_same_key(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'ledger.db'}"
-    with a_receiver(Reply(200, '"charged"')) as receiver:
+    usage = {"usage": [{"unit": "bill", "cost": "0.001"}]}
+    with a_receiver(Reply(200, json.dumps({"bills": 3, "foliot_usage": usage}))) as receiver:
         receiver.hold()
         with a_process(database, receiver, "trigger"):
             assert receiver.wait_for_calls()
@@ -56,6 +58,9 @@ def test_what_was_done_but_not_recorded_is_asked_for_again_with_the_same_key(tmp
     assert first.body == second.body
     app = Foliot(database)
     (run,) = app.runs.list()
+    receipts = [(receipt.unit, receipt.credits) for receipt in app.runs.receipts(run.id)]
+    postings = [posting.amount for posting in app.accounts.ledger()]
     app.close()
-    assert (run.status, run.result, run.attempt, run.losses) == ("success", "charged", 1, 1)
+    assert (run.status, run.result, run.attempt, run.losses) == ("success", {"bills": 3}, 1, 1)
+    assert (receipts, postings) == ([("bill", 20_000)], [-20_000])
     assert run.idempotency_key == first.headers["idempotency-key"]
