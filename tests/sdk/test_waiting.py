@@ -337,3 +337,45 @@ class TestOfWhatNobodyKnows:
     def test_what_is_done_then_is_one_of_two_things(self) -> None:
         with pytest.raises(Invalid, match="on_unknown takes 'redeliver', 'hold', got 'guess'"):
             Foliot("sqlite:///not-used.db").graph("pay", on_unknown="guess")(lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "options", "words"),
+    [
+        ("revise", {"feedback": "again", "by": "ann"}, "other feedback"),
+        ("revise", {"feedback": "short", "by": "bob"}, "another person"),
+        ("approve", {"feedback": "short", "by": "ann"}, "another verdict"),
+        ("reject", {"by": "bob"}, "another verdict and other feedback and another person"),
+    ],
+)
+def test_another_decision_under_the_same_id_hears_what_is_other(
+    world: World, verdict: str, options: dict[str, Any], words: str
+) -> None:
+    run = asked(world)
+    decide(world, run, "revise", feedback="short", by="ann", id="click-1")
+    with pytest.raises(Conflict, match=f"was to revise by ann, and now has {words}: give another one another id"):
+        decide(world, run, verdict, id="click-1", **options)
+
+
+@pytest.mark.parametrize(
+    ("at_expiry", "words"),
+    [
+        ("reject", "it is cancelled, for its question expired at 2026-11-15T13:30:00Z. `runs.retry` makes another"),
+        ("fail", "it is error, for its question expired at 2026-11-15T13:30:00Z. `runs.retry` makes another attempt"),
+        ("approve", "it is success, approve by expiry, for its question expired at 2026-11-15T13:30:00Z"),
+    ],
+)
+def test_who_answers_after_the_end_hears_that_it_was_the_end(at_expiry: str, words: str) -> None:
+    for world in a_world(Editor(expires_in="30m", at_expiry=at_expiry)):
+        run = asked(world)
+        world.advance(minutes=40)
+        with pytest.raises(Conflict) as refusal:
+            decide(world, run, "approve", by="ann")
+        assert words in str(refusal.value)
+        assert at_expiry != "approve" or "retry" not in str(refusal.value)
+
+
+def test_a_slot_that_waits_for_a_person_is_not_skipped_and_the_refusal_says_what_ends_it(world: World) -> None:
+    asked(world)
+    with pytest.raises(Conflict, match=r"is waiting: it has begun and asked a person\. `runs\.decide` answers it"):
+        world.app.schedules.skip("edit", at("13:00:00"))

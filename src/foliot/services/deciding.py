@@ -2,13 +2,14 @@
 
 from typing import NamedTuple
 
-from foliot.books.asking import post_completion, post_decision
+from foliot.books.asking import BY_EXPIRY, post_completion, post_decision
 from foliot.books.configurations import scheduled
 from foliot.books.entries import Entries
 from foliot.domain.delivery import InProgress
 from foliot.domain.errors import Conflict, Denied
+from foliot.domain.instants import rfc3339
 from foliot.domain.questions import CALLBACK, Verdict
-from foliot.domain.runs import Status
+from foliot.domain.runs import FINAL, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
 from foliot.domain.signing import is_token_of
@@ -34,6 +35,15 @@ class GivenDecision(NamedTuple):
         """Whether the question was decided just so."""
         return (question.verdict, question.feedback, question.decided_by) == (self.verdict, self.feedback, self.by)
 
+    def differs_in(self, question: QuestionRow) -> str:
+        """What was decided otherwise, in words."""
+        others = {
+            "another verdict": question.verdict != self.verdict,
+            "other feedback": question.feedback != self.feedback,
+            "another person": question.decided_by != self.by,
+        }
+        return " and ".join(words for words, is_other in others.items() if is_other)
+
 
 def decide(
     tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state: State, run_id: str, decision: GivenDecision
@@ -48,7 +58,10 @@ def decide(
         if question.decision == name:
             if decision.is_what(question):
                 return
-            raise Conflict(f"decision {name!r} about {run_id} was to {question.verdict}: give another one another id")
+            raise Conflict(
+                f"decision {name!r} about {run_id} was to {question.verdict} by {question.decided_by}, and now has"
+                f" {decision.differs_in(question)}: give another one another id"
+            )
     _check(last, run, run_id, decision, tx.now)
     decided = last._replace(decision=name, verdict=decision.verdict, feedback=decision.feedback, decided_by=decision.by)
     post_decision(tx, entries, scheduled(row), state, run, decided)
@@ -90,10 +103,20 @@ def complete(
 def _check(question: QuestionRow, run: RunRow, run_id: str, decision: GivenDecision, now: int) -> None:
     if run.status != Status.WAITING or question.closed_at is not None:
         by = "" if question.decided_by is None else f", {question.verdict} by {question.decided_by}"
-        raise Conflict(f"run {run_id} does not wait any more: it is {run.status}{by}")
+        raise Conflict(f"run {run_id} does not wait any more: it is {run.status}{by}{_expiry(question, run)}")
     if question.kind == CALLBACK:
         raise Conflict(f"run {run_id} waits for its target to report, not for a person: `runs.cancel` ends it")
     if question.who and decision.by not in question.who:
         raise Denied(f"{decision.by!r} may not decide about {run_id}: ask {', '.join(question.who)}")
     if now >= question.expires_at:
         raise Conflict(f"the question of {run_id} has expired: `runs.retry` makes another attempt")
+
+
+def _expiry(question: QuestionRow, run: RunRow) -> str:
+    """That nobody has answered in time, in words, and what can be done; nothing when somebody has."""
+    is_answered = question.decided_by not in (None, BY_EXPIRY)
+    if is_answered or question.closed_at is None or question.closed_at < question.expires_at:
+        return ""
+    can_retry = run.status in FINAL and run.status != Status.SUCCESS
+    remedy = ". `runs.retry` makes another attempt" if can_retry else ""
+    return f", for its question expired at {rfc3339(question.expires_at)}{remedy}"

@@ -222,10 +222,10 @@ def skip_slot(tx: Transaction, entries: Entries, found: Found, nominal_at: int) 
     if rows:
         last = rows[-1]
         if last.status != Status.PENDING or last.hold is None:
-            raise Conflict(
-                f"{rfc3339(nominal_at)} of {found.row.id} is {last.status}: "
-                "only a slot that is to come or that waits can be skipped"
-            )
+            rule = "only a slot that is to come or is held can be skipped"
+            if last.status == Status.WAITING:
+                rule = "it has begun and asked a person. `runs.decide` answers it, `runs.cancel` ends it"
+            raise Conflict(f"{rfc3339(nominal_at)} of {found.row.id} is {last.status}: {rule}")
         entries.end_run(last.ref, Status.SKIPPED, Reason.SKIPPED_BY_USER)
         held = last.hold in (Hold.OVERLAP, Hold.PAUSED)
         occupies = bool(last.occupies)
