@@ -4,7 +4,7 @@ import pytest
 
 from foliot import Calendar, Interval, Spec
 from foliot.domain.generation import Gap
-from foliot.domain.ledger import Absence, Explanation, Known, LedgerVerdict, explain
+from foliot.domain.ledger import Absence, Asks, Explanation, Known, LedgerVerdict, explain
 from foliot.domain.runs import OPEN, Hold, Kind, Reason, Status
 from tests.builders import DAY, HOUR, MINUTE, NOON, SECOND, a_paused_state, a_record, a_state, what_is_known
 
@@ -40,13 +40,15 @@ class TestFromARow:
         explanation = of_one_run(Status.ERROR, reason=Reason.TIMEOUT, error="too slow\nTraceback")
         assert explanation.verdict is LedgerVerdict.FAILED
         assert explanation.reason is Reason.TIMEOUT
-        assert explanation.sentence.endswith("and failed: it ran longer than its timeout (too slow).")
+        assert explanation.sentence.endswith(
+            "and failed: it ran longer than its timeout; let it do less, or raise that (too slow)."
+        )
 
     def test_a_failure_without_a_message_or_a_start_is_told_all_the_same(self) -> None:
         explanation = of_one_run(Status.ERROR, reason=Reason.LOST, started_at=None)
         assert explanation.sentence == (
             "2026-11-15T12:00:00Z ran from an unknown time and failed: "
-            "its worker died or lost its lease again and again."
+            "its worker died or lost its lease again and again; see what it does to it, then `runs.retry`."
         )
 
     def test_a_run_that_is_not_over_is_told_with_its_start(self) -> None:
@@ -59,6 +61,38 @@ class TestFromARow:
         assert explanation.verdict is LedgerVerdict.HELD
         assert explanation.sentence == (
             "2026-11-15T12:00:00Z began at 2026-11-15T12:00:00Z and waits for an answer: `runs.questions` says whose."
+        )
+
+    @pytest.mark.parametrize(
+        ("kind", "who", "words"),
+        [
+            (
+                "approval",
+                ("ann", "bob"),
+                "for ann or bob to answer 'approval' until 2026-11-15T13:00:00Z: `runs.decide`",
+            ),
+            ("approval", (), "for anybody to answer 'approval' until 2026-11-15T13:00:00Z: `runs.decide`"),
+            ("callback", (), "for its target to report until 2026-11-15T13:00:00Z: `runs.cancel`"),
+            ("unknown_outcome", (), "for anybody to say until 2026-11-15T13:00:00Z whether its code is run once more"),
+        ],
+    )
+    def test_a_run_that_has_asked_is_told_with_who_may_answer_and_until_when(
+        self, kind: str, who: tuple[str, ...], words: str
+    ) -> None:
+        explanation = of_one_run(Status.WAITING, asks=Asks(kind, who, NOON + HOUR))
+        assert f"12:00:00Z and waits {words}" in explanation.sentence
+
+    @pytest.mark.parametrize("reason", Reason)
+    @pytest.mark.parametrize("status", [Status.SKIPPED, Status.CANCELLED, Status.ERROR])
+    def test_no_reason_is_told_by_its_bare_name(self, status: Status, reason: Reason) -> None:
+        sentence = of_one_run(status, reason=reason).sentence
+        assert not sentence.endswith(f": {reason}.")
+        assert len(sentence.rpartition("Z ")[2].split()) > 5
+
+    def test_a_run_that_had_begun_and_asked_is_not_told_as_one_that_never_did(self) -> None:
+        explanation = of_one_run(Status.SKIPPED, reason=Reason.GRANT_REVOKED, answers=1)
+        assert explanation.sentence.startswith(
+            "2026-11-15T12:00:00Z began at 2026-11-15T12:00:00Z, asked, and was not let go on: its grant was revoked; "
         )
 
     @pytest.mark.parametrize(
@@ -87,7 +121,10 @@ class TestFromARow:
             (Reason.BUFFER_FULL, "as many slots waited already as the schedule holds at most"),
             (Reason.SKIPPED_BY_USER, "somebody skipped it by hand"),
             (Reason.SCHEDULE_DELETED, "the schedule was deleted"),
-            (Reason.GRANT_REVOKED, "grant_revoked"),
+            (
+                Reason.GRANT_REVOKED,
+                "its grant was revoked; give the schedule another with `schedules.patch(..., grant=...)`",
+            ),
         ],
     )
     def test_a_skipped_slot_is_told_with_its_reason(self, reason: Reason, why: str) -> None:

@@ -57,3 +57,11 @@ def test_without_stop_it_waits_on_and_is_not_let_go_on_when_it_is_answered(world
     assert (ended.status, ended.reason) == ("skipped", "grant_revoked")
     assert ended.started_at is not None
     assert len(world.app.runs.receipts(run.id)) == 1
+    assert "and was not let go on" in world.app.schedules.explain("edit", run.scheduled_for).sentence
+
+
+def test_of_a_run_that_waits_is_explained_for_whom_and_until_when() -> None:
+    for world in a_world(Editor(who=["ann"], expires_in="2h")):
+        explained = world.app.schedules.explain("edit", asked(world).scheduled_for)
+        assert (explained.verdict, explained.reason) == ("held", None)
+        assert "for ann to answer 'approval' until 2026-11-15T15:00:00Z" in explained.sentence

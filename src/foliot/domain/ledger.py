@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from foliot.domain.generation import Gap
 from foliot.domain.instants import MICROSECONDS, rfc3339
+from foliot.domain.questions import CALLBACK, UNKNOWN_OUTCOME
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.spec import Spec
@@ -61,6 +62,31 @@ class Record(NamedTuple):
     started_at: int | None
     ended_at: int | None
     error: str | None
+    answers: int = 0
+    """How often it was answered."""
+    asks: "Asks | None" = None
+    """What it waits to be told."""
+
+
+class Asks(NamedTuple):
+    """The question of a run that waits."""
+
+    kind: str
+    who: tuple[str, ...]
+    expires_at: int
+
+    @property
+    def words(self) -> str:
+        until = f"until {rfc3339(self.expires_at)}"
+        if self.kind == CALLBACK:
+            return f"for its target to report {until}: `runs.cancel` ends it before"
+        who = " or ".join(self.who) or "anybody"
+        if self.kind == UNKNOWN_OUTCOME:
+            return (
+                f"for {who} to say {until} whether its code is run once more, since its worker was gone and nobody"
+                " knows what it has done: `runs.decide` says so"
+            )
+        return f"for {who} to answer {self.kind!r} {until}: `runs.decide` does, and `runs.questions` shows what it asks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +117,29 @@ _SAID = {
     Reason.BUFFER_FULL: "as many slots waited already as the schedule holds at most",
     Reason.SKIPPED_BY_USER: "somebody skipped it by hand",
     Reason.SCHEDULE_DELETED: "the schedule was deleted",
-    Reason.CANCELLED_BY_USER: "somebody cancelled it",
-    Reason.CANCELLED_BY_POLICY: "a newer slot asked it to stop",
-    Reason.TERMINATED: "it was terminated",
-    Reason.TIMEOUT: "it ran longer than its timeout",
-    Reason.LOST: "its worker died or lost its lease again and again",
-    Reason.NOT_FOUND: "its target, or something that it asked for, was not found",
+    Reason.CANCELLED_BY_USER: "somebody cancelled it, or stopped it with its grant; `runs.retry` makes another attempt",
+    Reason.CANCELLED_BY_POLICY: "a newer slot asked it to stop, as its overlap policy says",
+    Reason.TERMINATED: "it was terminated, by somebody or by a newer slot; `runs.retry` makes another attempt",
+    Reason.TIMEOUT: "it ran longer than its timeout; let it do less, or raise that",
+    Reason.LOST: "its worker died or lost its lease again and again; see what it does to it, then `runs.retry`",
+    Reason.NOT_FOUND: "its target, or something that it asked for, was not found; register it, or name another",
     Reason.INTERNAL: "it raised an error",
+    Reason.OUT_OF_WINDOW: "it lies outside of start_at and end_at; change them with `schedules.patch`",
+    Reason.GRANT_NOT_FOUND: "its schedule's grant is not there; give it another with `schedules.patch(..., grant=...)`",
+    Reason.GRANT_EXPIRED: "its grant had expired; `grants.extend` lets it be valid for longer",
+    Reason.GRANT_REVOKED: "its grant was revoked; give the schedule another with `schedules.patch(..., grant=...)`",
+    Reason.GRANT_SCOPE: "its grant is for other targets; `grants.rescope` lets it permit this one",
+    Reason.INSUFFICIENT_CREDITS: "its account could not pay for what it may cost; `accounts.top_up` adds credits",
+    Reason.OVER_BUDGET: "its budget, or that of its grant, had nothing left for it; raise it with `schedules.patch` or"
+    " `grants.allow`, or wait until less was spent within its span of time",
+    Reason.RUN_LIMIT: "it used more than one run may; let it use less, or raise max_calls, max_tokens or max_credits",
+    Reason.REJECTED: "it had asked, and somebody said no; `runs.retry` makes another attempt",
+    Reason.DECISION_EXPIRED: "it had asked, and nobody answered in time; `runs.retry` makes another attempt",
+    Reason.FINALIZATION_LOST: "its executor did not say what it came to; see what it did, then `runs.retry`",
+    Reason.INVALID_REQUEST: "it was asked for something that cannot be; mend its input or its code, then `runs.retry`",
+    Reason.RATE_LIMIT: "whoever it asked wants to be asked less often; let it run less often, or with a retry policy",
+    Reason.PROVIDER_UNAVAILABLE: "what it needs was not to be reached; a retry policy tries again by itself",
+    Reason.ABORTED: "it gave up by itself; see why in its code, or raise its recursion_limit if it is a graph",
 }
 
 _WAITS_FOR = {
@@ -142,7 +184,7 @@ def _from_row(run: Record, instant: int) -> Explanation:
     if run.reason is Reason.MISSED:
         verdict = LedgerVerdict.MISSED
     asked = {Kind.SLOT: "", Kind.MANUAL: " by hand", Kind.BACKFILL: " by a backfill"}[run.kind]
-    said = _SAID.get(run.reason, str(run.reason)) if run.reason is not None else ""
+    said = "" if run.reason is None else _SAID[run.reason]
     at = rfc3339(instant)
     match run.status:
         case Status.SUCCESS:
@@ -153,11 +195,12 @@ def _from_row(run: Record, instant: int) -> Explanation:
         case Status.RUNNING:
             sentence = f"{at} is running{asked} since {_said(run.started_at)}."
         case Status.WAITING:
-            sentence = (
-                f"{at} began{asked} at {_said(run.started_at)} and waits for an answer: `runs.questions` says whose."
-            )
+            what = "for an answer: `runs.questions` says whose" if run.asks is None else run.asks.words
+            sentence = f"{at} began{asked} at {_said(run.started_at)} and waits {what}."
         case Status.PENDING:
             sentence = f"{at} waits{asked} for {_WAITS_FOR[run.hold]}."
+        case Status.SKIPPED if run.answers:
+            sentence = f"{at} began{asked} at {_said(run.started_at)}, asked, and was not let go on: {said}."
         case Status.SKIPPED | Status.CANCELLED:
             sentence = f"{at} was {verdict}: {said}."
     return Explanation(verdict, run.hold if run.status is Status.PENDING else run.reason, run.run_id, sentence)

@@ -321,12 +321,13 @@ def known_of(tx: Transaction, row: ScheduleRow, at: int) -> ledger.Known:
         deleted_at=row.deleted_at,
         pruned_before=row.pruned_before,
         now=tx.now,
-        runs=[_record(run, row.id) for run in tx.runs_at(row.ref, at)],
+        runs=[_record(tx, run, row.id) for run in tx.runs_at(row.ref, at)],
         gap=tx.gap_at(row.ref, at),
     )
 
 
-def _record(run: RunRow, schedule_id: str) -> ledger.Record:
+def _record(tx: Transaction, run: RunRow, schedule_id: str) -> ledger.Record:
+    asked = tx.questions_of([run.ref])[-1:] if run.status == Status.WAITING else []
     return ledger.Record(
         run_id(SlotKey(schedule_id, Kind(run.kind), run.nominal_at, run.backfill), run.attempt),
         Kind(run.kind),
@@ -336,6 +337,8 @@ def _record(run: RunRow, schedule_id: str) -> ledger.Record:
         run.started_at,
         run.ended_at,
         run.error,
+        run.rounds,
+        *(ledger.Asks(question.kind, question.who, question.expires_at) for question in asked),
     )
 
 
