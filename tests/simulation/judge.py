@@ -28,7 +28,13 @@ _FIRST = (Status.PENDING, Status.RUNNING, Status.SKIPPED)
 """How a run may be recorded for the first time."""
 _FIXED = ("schedule_ref", "nominal_at", "kind", "backfill", "attempt", "created_at", "retry_of", "input")
 """What a run is never told anew."""
-_AT_THE_GATE = {Reason.PROVIDER_UNAVAILABLE, Reason.TIMEOUT, Reason.INSUFFICIENT_CREDITS, *REFUSALS}
+_AT_THE_GATE = {
+    Reason.PROVIDER_UNAVAILABLE,
+    Reason.TIMEOUT,
+    Reason.INSUFFICIENT_CREDITS,
+    Reason.RUN_LIMIT,
+    *REFUSALS,
+}
 """How a run may end whose code never began."""
 
 

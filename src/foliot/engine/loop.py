@@ -158,8 +158,10 @@ class Engine:
         if self._is_time():
             await self._turn()
             if self.settings.inline or self._repertoire.counts_threads:
-                # The runs just begun take their first step before the next turn, and their threads. Where it waits for
-                # the database, and nobody counts threads, they do so meanwhile.
+                # The runs just begun take their first step before the next turn, and their threads: those with limits,
+                # which are watched, with the second. Where it waits for the database, and nobody counts threads, they
+                # do so meanwhile.
+                await asyncio.sleep(0)
                 await asyncio.sleep(0)
             if self._since_prune() >= 2 * self.settings.prune_every:
                 # There is never a quiet moment: take one.
