@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.credits import Usage
 from foliot.domain.errors import Unavailable
 from foliot.engine.loop import Engine
 from foliot.engine.turn import Shift
-from foliot.execution.gate import LocalGate
+from foliot.execution.tab import Tab
 from foliot.execution.till import Till
 from foliot.executors.python import PythonExecutor
 from foliot.ports import Launch, Row
@@ -143,7 +142,7 @@ async def let_everybody_in(till: Till, launch: Launch) -> bool:
     return True
 
 
-async def give_it_away(gate: LocalGate, launch: Launch, usages: Sequence[Usage]) -> None:
+async def give_it_away(tab: Tab) -> None:
     """What was used is not charged."""
 
 
@@ -155,7 +154,7 @@ async def give_it_away(gate: LocalGate, launch: Launch, usages: Sequence[Usage])
         (PythonExecutor, "room", count_no_threads, 1, "no run waits behind the threads"),
         (ScheduleVerbs, "resume", only_say_so, 1, "what was acknowledged holds"),
         (Till, "has_enough", let_everybody_in, 2, "nothing paid without credits"),
-        (LocalGate, "_charge", give_it_away, 1, "what was used is charged"),
+        (Tab, "_pay", give_it_away, 1, "what was used is charged"),
     ],
 )
 def test_a_defective_part_is_found_out(
