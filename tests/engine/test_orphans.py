@@ -10,7 +10,14 @@ from foliot import Foliot
 from foliot.providers import Execution, Final, OnUnknown, Request, performed
 from foliot.services.views import Run
 from foliot.testing import World, virtual
+from tests.databases import PostgresqlServer
 from tests.engine.timelines import START, at, register_elsewhere, timeline
+
+
+@pytest.fixture
+def postgresql_url(postgresql_server: PostgresqlServer) -> str:
+    """Where several programs may be at work at once."""
+    return postgresql_server.new_database()
 
 
 def a_program(name: str, *graphs: str) -> Foliot:
@@ -212,9 +219,3 @@ def test_a_start_that_has_nothing_to_register_writes_nothing_about_targets(datab
         world.app.schedules.create("another", target="b", every="5m")
         world.advance(minutes=6)
         assert changes(world) == first > 0
-
-
-@pytest.fixture
-def postgresql_url(postgresql_server: Any) -> str:
-    make: Callable[[], str] = postgresql_server.new_database
-    return make()

@@ -216,3 +216,14 @@ def test_a_schedule_that_was_deleted_by_hand_is_declared_anew_and_fires_nothing_
     with virtual(a_program("shop", "a"), at("12:07"), database=url) as world:
         world.advance_to(at("12:11"))
         assert [f"{run.scheduled_for:%H:%M}" for run in world.runs("a")] == ["12:05", "12:10"]
+
+
+def test_a_schedule_of_a_target_that_nobody_here_runs_is_declared_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = a_program("shop", "known")
+    app.schedule("typo", every="5m")("python:jbo")
+    with virtual(app, START):
+        assert caplog.messages == [
+            "nobody here runs python:jbo: runs of 'typo' fail as not_found until a program registers it"
+        ]
