@@ -90,7 +90,7 @@ def test_a_slot_that_awaits_its_retry_can_be_skipped_and_what_waits_starts() -> 
 def test_a_past_slot_a_running_one_and_no_slot_at_all_cannot_be_skipped() -> None:
     with a_world(Job(7), every="5m") as world:
         world.advance_to(at("12:06"))
-        with pytest.raises(Conflict, match="is running: only a slot that is to come or that waits"):
+        with pytest.raises(Conflict, match="is running: only a slot that is to come or is held"):
             world.app.schedules.skip("job", at("12:05"))
         with pytest.raises(Conflict, match="is over: only a slot to come"):
             world.app.schedules.skip("job", at("12:00"))

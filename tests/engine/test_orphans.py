@@ -198,15 +198,6 @@ def test_of_a_provider_that_a_program_has_as_a_whole_no_target_is_an_orphan(post
         assert seen(second.runs("of-two")) == [("success", "mine")]
 
 
-def test_a_graph_whose_name_ends_in_a_star_is_one_graph_and_not_all_of_its_beginning(database_url: str) -> None:
-    with at_work(a_program("one", "a*"), database_url) as world:
-        world.app.schedules.create("star", target="a*", every="5m")
-        world.app.schedules.create("orphan", target="ab", every="5m")
-        world.advance(minutes=6)
-        assert seen(world.runs("star")) == [("success", "a*")]
-        assert seen(world.runs("orphan")) == [("error", "not_found")]
-
-
 def test_a_start_that_has_nothing_to_register_writes_nothing_about_targets(database_url: str) -> None:
     def changes(world: World) -> int:
         return world.app.parts.database.read(lambda tx: tx.news(0).targets)

@@ -45,7 +45,8 @@ def create(world: World, target: str = "agent", **input: Any) -> None:
 
 
 def die(world: World) -> None:
-    """After the charge, which is made when code is cut off too, and before the record; another worker takes over."""
+    """After the charge, which is made a second after the report, and before the record; another worker takes over."""
+    world.advance(seconds=2)
     world.kill()
     world.restart()
     world.advance(minutes=5)

@@ -126,7 +126,7 @@ def test_whatever_is_said_to_a_verb_it_answers_or_refuses_in_words(database_url:
         (lambda app: app.accounts.limit("ann", "no"), "limited takes True or False, got 'no'"),
         (lambda app: app.accounts.ledger("ann", limit=None), "limit takes 1 to 10,000, got None"),
         (lambda app: app.accounts.ledger("ann", limit=True), "limit takes 1 to 10,000, got True"),
-        (lambda app: app.accounts.refund(5, 5), "source takes printable text of at most 1,000 characters, got '5'"),
+        (lambda app: app.accounts.refund(5, 5), "source takes printable text of 1 to 1,000 characters, got '5'"),
         (lambda app: app.accounts.refund("foliot", ""), "reference takes printable text of 1 to 1,000 characters"),
         (lambda app: app.accounts.top_up("ann", 10**15 + 1, "a"), "above 0 and up to 1,000,000,000,000,000, got"),
         (lambda app: app.schedules.backfill("digest", START, START, confirm="no"), "confirm takes True or False"),

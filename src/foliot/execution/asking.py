@@ -66,7 +66,7 @@ class Asking:
 
     def _is_target(self, provider: str, name: object) -> bool:
         is_sound = isinstance(name, str) and name.startswith(f"{provider}:")
-        if is_sound:
+        if is_sound and name != f"{provider}:*":
             try:
                 target_of(str(name))
             except Invalid:
