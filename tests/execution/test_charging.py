@@ -1,4 +1,4 @@
-"""The till: over charges, repetitions, costs that come late, refunds, payments and crashes, the money adds up."""
+"""Charging: over charges, repetitions, costs that come late, refunds, payments and crashes, the money adds up."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from foliot.domain.credits import Posting, Pricing, Usage, credits_of
-from foliot.execution.till import Bill, Charged, charge
+from foliot.execution.charging import Bill, Charged, charge
 from foliot.stores.transaction import SqlTransaction
 from tests.stores.stage import Stage
 

@@ -6,7 +6,7 @@ from foliot.domain.grants import read_grant_id
 from foliot.domain.instants import moment_of
 from foliot.domain.policies import read_policies
 from foliot.domain.runs import FINAL, Reason
-from foliot.execution.till import Charged
+from foliot.execution.charging import Charged
 from foliot.services.views import Account, Backfill, Grant, Run, Schedule
 from tests.simulation import reasons
 from tests.simulation.audit import Row

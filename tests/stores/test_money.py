@@ -6,7 +6,7 @@ from decimal import Decimal
 from foliot.domain.budgets import Owner
 from foliot.domain.credits import CREDITS_PER_USD, Model, Posting, Pricing, Usage
 from foliot.domain.grants import stored_scopes
-from foliot.execution.till import Bill, Charged, charge
+from foliot.execution.charging import Bill, Charged, charge
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import HOUR, NOON
 from tests.stores.stage import Stage

@@ -4,8 +4,9 @@ import asyncio
 import logging
 from contextlib import suppress
 
+from foliot.execution.charging import Bill
 from foliot.execution.context import run_of
-from foliot.execution.till import Bill, Till
+from foliot.execution.till import Till
 from foliot.ports import Control, Launch
 
 log = logging.getLogger("foliot.execution")
