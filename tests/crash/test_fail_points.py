@@ -31,7 +31,6 @@ def test_so_does_a_crash_at_its_second_or_third_time(about: str, hit: int, stage
 
 def _play(stage: Stage, points: list[Point]) -> None:
     played = list(play_all([(stage, point) for point in points]))
-    for scene in played:
-        print(scene.point, scene.crash.report)
+    problems = [problem for scene in played for problem in scene.problems()]
+    assert problems == [], stage.log()
     assert {scene.point for scene in played} == set(points)
-    assert [problem for scene in played for problem in scene.problems()] == []

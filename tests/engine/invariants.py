@@ -54,8 +54,11 @@ def check_books(world: World, *, covers: bool = True, is_clock_steady: bool = Tr
         if covers and schedule["spec_since"] == schedule["created_at"] and '"limit"' not in schedule["policies"]:
             gaps = [gap for gap in books.gaps if gap["schedule_ref"] == ref]
             _check_coverage(schedule, cursor, runs, gaps)
+    leases = {worker["ref"]: worker["lease_until"] for worker in books.workers}
     for run in books.runs:
         _check_row(run)
+        if run["status"] == Status.RUNNING and run["worker"] is not None:
+            assert leases[run["worker"]] is not None, f"nobody will ever take it from its worker: {run}"
     for backfill in books.backfills:
         open_ones = [run for run in books.runs if run["backfill"] == backfill["ref"] and run["status"] not in FINAL]
         assert backfill["running"] == len(open_ones), f"backfill {backfill} has {open_ones} at {now}"

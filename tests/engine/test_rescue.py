@@ -1,9 +1,11 @@
 """Workers die at any moment: no slot is lost, none is run twice but by redelivery, and a zombie changes nothing."""
 
 import asyncio
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from sqlalchemy import create_engine
 
 from foliot import Context
 from foliot.domain.instants import MICROSECONDS
@@ -269,18 +271,20 @@ def test_the_third_loss_of_a_run_does_not_start_here_what_belongs_to_another_tar
 
 
 class _SlowAnswer:
-    """A database whose next answer takes so many seconds; the commit is in time."""
+    """A database whose answer to the next start takes so many seconds; the commit is in time."""
 
-    def __init__(self, world: World, seconds: float) -> None:
+    def __init__(self, world: World, seconds: float, meanwhile: Callable[[], None] = lambda: None) -> None:
         self._database: Any = world.app.parts.database
         self._world = world
         self._seconds = seconds
+        self._meanwhile = meanwhile
 
     def write(self, act: Any) -> Any:
         result = self._database.write(act)
-        if getattr(result, "launches", None):
+        if self._seconds and getattr(result, "launches", None):
             self._world._selector.time += self._seconds
             self._seconds = 0.0
+            self._meanwhile()
         return result
 
     def __getattr__(self, name: str) -> Any:
@@ -297,3 +301,84 @@ def test_a_worker_that_was_away_for_longer_than_its_lease_begins_nothing_that_it
         assert len(job.deliveries) == 1
         (run,) = Books(world).runs
         assert (run["losses"], run["token"]) == (0, 3)
+
+
+class Elsewhere:
+    """Another transaction, which holds the schedule `job` until it is over."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = create_engine(url)
+        self._connection = self._engine.connect()
+
+    def hold(self) -> None:
+        of_the_job = "SELECT ref FROM schedules WHERE id = 'job'"
+        self._connection.exec_driver_sql(f"SELECT ref FROM cursors WHERE ref = ({of_the_job}) FOR UPDATE")
+
+    def let_go(self) -> None:
+        self._connection.close()
+        self._engine.dispose()
+
+
+@pytest.fixture
+def elsewhere(postgresql_url: str) -> Iterator[Elsewhere]:
+    other = Elsewhere(postgresql_url)
+    yield other
+    other.let_go()
+
+
+@pytest.mark.parametrize("has_others", [False, True])
+def test_what_cannot_be_handed_back_yet_is_kept_under_a_lease_until_it_can(
+    has_others: bool, postgresql_url: str, elsewhere: Elsewhere
+) -> None:
+    """Somebody holds its schedule just then. The worker has other runs, begins and ends them, and keeps its lease."""
+    job = Job(1)
+    with a_world(job, database=postgresql_url, cron="5 12 * * *") as world:
+        if has_others:
+            world.app.graph("other")(Job(0.1))
+            world.app.schedules.create("other", every="7s")
+        world.advance_to(at("12:04:59"))
+        engine = world.engine()
+        engine.database = _SlowAnswer(world, 2 * engine.settings.lease / MICROSECONDS, elsewhere.hold)
+        while world.now < at("12:08"):
+            world.advance(seconds=1)
+            check_books(world)
+        assert job.deliveries == []
+        elsewhere.let_go()
+        world.advance(minutes=2)
+        assert [run.status for run in world.runs("job")] == ["success"]
+        assert (len(job.deliveries), Books(world).runs[0]["losses"]) == (1, 0)
+
+
+def test_what_a_leaving_worker_could_not_hand_back_is_taken_from_it_by_its_lease(
+    postgresql_url: str, elsewhere: Elsewhere
+) -> None:
+    job = Job(1)
+    with a_world(job, database=postgresql_url, cron="5 12 * * *") as world:
+        engine = world.engine()
+        engine.database = _SlowAnswer(world, 2 * engine.settings.lease / MICROSECONDS, elsewhere.hold)
+        world.advance_to(at("12:07"))
+        world.stop()
+        world.advance(seconds=10)
+        elsewhere.let_go()
+        check_books(world)
+        world.restart()
+        world.advance(minutes=3)
+        assert [run.status for run in world.runs("job")] == ["success"]
+        assert (len(job.deliveries), Books(world).runs[0]["losses"]) == (1, 1)
+
+
+def test_a_leaving_worker_waits_a_moment_for_a_schedule_that_somebody_holds(
+    postgresql_url: str, elsewhere: Elsewhere
+) -> None:
+    job = Job(7)
+    with a_world(job, database=postgresql_url, cron="5 12 * * *") as world:
+        world.advance_to(at("12:06"))
+        elsewhere.hold()
+        world.stop()
+        world.advance(seconds=31)
+        elsewhere.let_go()
+        world.advance(seconds=4)
+        assert (Books(world).runs[0]["worker"], Books(world).runs[0]["losses"]) == (None, 0)
+        world.restart()
+        world.advance(minutes=8)
+        assert [run.status for run in world.runs("job")] == ["success"]

@@ -89,8 +89,8 @@ ASKED_FOR = (
             Change("engine/turn.py", "wanted = tx.now + self.settings.lease", "wanted = self.clock.now() + 30_000_000"),
             Change(
                 "engine/turn.py",
-                "tx.renew(situation.worker, tx.now + settings.lease",
-                "tx.renew(situation.worker, self.clock.now() + settings.lease",
+                "leased_until = tx.now + self.settings.lease",
+                "leased_until = self.clock.now() + self.settings.lease",
             ),
         ),
         "tests/engine/test_waking.py::test_a_worker_whose_clock_is_an_hour_behind_keeps_its_run",

@@ -315,4 +315,10 @@ FURTHER = (
         (Change("domain/credits.py", "max(1, round(median(costs)))", "round(median(costs))"),),
         "tests/simulation/test_findings.py::test_runs_that_mostly_cost_nothing_are_not_free_to_a_budget",
     ),
+    Mutant(
+        "a lease given up with runs left",
+        "A worker that cannot hand back a run just then gives up its lease all the same: the run is nobody's for ever.",
+        (Change("engine/turn.py", "is_idle = knows_all and in_hand == 0", "is_idle = in_hand == 0"),),
+        "tests/engine/test_rescue.py::test_what_cannot_be_handed_back_yet_is_kept_under_a_lease_until_it_can",
+    ),
 )

@@ -100,13 +100,13 @@ class Rash(Spoiled):
 @pytest.mark.parametrize(
     ("defect", "seed", "law"),
     [
-        (NoFence, 3, "no zombie commit"),
+        (NoFence, 5, "no zombie commit"),
         (LosesRows, 2, "no slot lost"),
         (Impatient, 1, "leases are respected"),
         (Blind, 2, "no forbidden overlap"),
         (Rash, 1, "none early"),
         (Forgetful, 1, "nothing is forgotten"),
-        (Spendthrift, 2, "budgets hold"),
+        (Spendthrift, 1, "budgets hold"),
         (Cashier, 1, "the money adds up"),
     ],
 )

@@ -36,6 +36,8 @@ _SETTLED_WITHIN = 0.2
 """Seconds that an outcome waits for starts at most, before the turn that records it."""
 _OTHERS_HAVE_IT = 50_000
 """Microseconds until the next look at what is due and could not be had."""
+_LEAVES = 100
+"""How often a worker that leaves tries to hand back what others hold just then."""
 
 
 class Counters:
@@ -82,6 +84,7 @@ class Engine:
         self._recall_wanted = False
         self._stopping = False
         self._leased_until: int | None = None
+        self._knows_all = True
         self._skew = skew.NONE if database.is_local else skew.UNKNOWN
         """How far the database's clock is ahead of this machine's."""
         self._next_at: int | None = 0
@@ -181,7 +184,7 @@ class Engine:
         return since_look >= self.settings.look or self._heartbeat_due()
 
     def _heartbeat_due(self) -> bool:
-        if not len(self._hands):
+        if self._leased_until is None:
             return False
         return (self.clock.steady() - self._compared_at) * MICROSECONDS >= self.settings.heartbeat
 
@@ -225,6 +228,7 @@ class Engine:
             leased_until=self._leased_until,
             reports=reports,
             held=self._hands.tokens() if compare else None,
+            knows_all=self._knows_all,
             in_hand=in_hand,
             rooms=self._repertoire.rooms(free) if starts else {},
             batch=self._batch,
@@ -266,6 +270,7 @@ class Engine:
         if situation.held is not None or not situation.in_hand:
             self._compared_at = steady
         self._leased_until = turn.leased_until
+        self._knows_all = turn.knows_all
         self._failures = 0
         self._has_more = turn.has_more
         if self._next_at is None:
@@ -311,6 +316,7 @@ class Engine:
         self.counters.fenced += len(self._hands)
         self._hands.drop()
         self._leased_until = None
+        self._knows_all = True
         self._next_at = 0
 
     async def _survive(self, error: Unavailable) -> None:
@@ -334,7 +340,7 @@ class Engine:
                 await self._nap(due_in)
                 return
             waits += [due_in - nap_within, self.settings.clock_check]
-        if len(self._hands):
+        if self._leased_until is not None:
             waits.append(self.settings.heartbeat - (steady - self._compared_at) * MICROSECONDS)
         deadline = self._hands.next_deadline()
         if deadline is not None:
@@ -372,17 +378,24 @@ class Engine:
                 await self._wait(max(0.0, min(left, self.settings.heartbeat / MICROSECONDS)))
         kept = await self._hands.interrupt()
         try:
-            await self._write(lambda tx: self._leave(tx, kept))
+            for _ in range(_LEAVES):
+                if await self._write(lambda tx: self._leave(tx, kept)):
+                    return
+                await self._wait(_OTHERS_HAVE_IT / MICROSECONDS)
         except Unavailable as error:
             log.warning("stopped without handing back: leases run out by themselves: %s", error)
 
-    def _leave(self, tx: Transaction, kept: dict[int, int]) -> None:
-        """Hand back what was interrupted. What cannot be, threads above all, keeps its lease until that runs out."""
-        hand_back(tx, Entries(tx, Crew(), self._shift.permits), self._known, self.worker, kept)
-        if not tx.leased(self.worker):
+    def _leave(self, tx: Transaction, kept: dict[int, int]) -> bool:
+        """Hand back what was interrupted, and say whether all of it could be.
+
+        What cannot be, threads above all, keeps its lease until that runs out.
+        """
+        is_all = hand_back(tx, Entries(tx, Crew(), self._shift.permits), self._known, self.worker, kept)
+        if is_all and not kept:
             tx.renew(self.worker, None)
             tx.stop(self.worker)
         tx.notify("look")
+        return is_all
 
     def _since_prune(self) -> float:
         return (self.clock.steady() - self._pruned_at) * MICROSECONDS

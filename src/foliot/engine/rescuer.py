@@ -57,13 +57,15 @@ def _last_word(run: RunRow, loss: int) -> Outcome | None:
     return Outcome(Status.ERROR, Reason.LOST) if loss and is_given_up(run.losses + loss) else None
 
 
-def hand_back(tx: Transaction, entries: Entries, known: Configurations, worker: int, held: Container[int]) -> None:
-    """Make ready for others what the ledger says this worker holds and it does not.
+def hand_back(tx: Transaction, entries: Entries, known: Configurations, worker: int, held: Container[int]) -> bool:
+    """Make ready for others what the ledger says this worker holds and it does not; whether that was all of it.
 
     They are left over when a commit succeeded and its answer was lost, or when the worker stops: no loss is counted.
+    The worker must keep its lease for what is not free now: by that it is found.
     """
     runs = [run for run in tx.leased_runs(worker, 1_000_000) if run.ref not in held]
     _take_away(tx, entries, known, runs, loss=0)
+    return all(lease.ref in held for lease in tx.leased(worker))
 
 
 class Recall(NamedTuple):

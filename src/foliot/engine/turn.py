@@ -38,6 +38,8 @@ class Situation(NamedTuple):
     reports: list[Report]
     held: dict[int, int] | None
     """Token by run, when the ledger is to be compared with it."""
+    knows_all: bool
+    """Whether it holds all that the ledger says it does, when they were compared last."""
     in_hand: int
     rooms: dict[int, int]
     """By target, how many runs could be started; who comes first is served first."""
@@ -64,6 +66,7 @@ class Turn(NamedTuple):
     launches: list[Launch]
     refused: list[Report]
     recalled: Recall | None
+    knows_all: bool
     rescued: int
     has_more: bool
     recalls: bool
@@ -93,29 +96,25 @@ class Shift:
             situation = situation.without_orphans()
         self.permits.begin(news.grants)
         skew = Skew.measured(tx.now, situation.asked_at, self.clock.now())
-        settings = self.settings
         entries = Entries(tx, Crew(situation.worker, situation.rooms, situation.holds), self.permits)
         recalled = None
         leased_until = situation.leased_until
+        knows_all = situation.knows_all
         if situation.held is not None:
-            if not tx.renew(situation.worker, tx.now + settings.lease if situation.held else None):
+            leased_until = tx.now + self.settings.lease
+            if not tx.renew(situation.worker, leased_until):
                 raise Fenced
-            leased_until = tx.now + settings.lease if situation.held else None
             recalled = recall(situation.held, tx.leased(situation.worker))
-            if recalled.unknown:
-                hand_back(tx, entries, self.known, situation.worker, situation.held)
+            knows_all = not recalled.unknown or hand_back(tx, entries, self.known, situation.worker, situation.held)
             tx.note_progress(situation.progress)
-        refused: list[Report] = []
-        if situation.careful and situation.reports:
-            refused = settle_with_care(tx, entries, self.known, situation.reports).refused
-        elif situation.reports:
-            settle_all(tx, entries, self.known, situation.reports)
+        refused = self._settle(tx, entries, situation)
         rescued = self._rescue(tx, entries, situation, news)
         earliest = tx.earliest(list(situation.rooms))
         has_more = self._start_due(tx, entries, situation, earliest) or rescued.has_more
         launches = with_memories(tx, entries.launches)
         in_hand = situation.in_hand - len(situation.reports) + len(launches)
-        leased_until = self._lease(tx, situation.worker, leased_until, in_hand, len(launches))
+        is_idle = knows_all and in_hand == 0
+        leased_until = self._lease(tx, situation.worker, leased_until, is_idle, len(launches))
         if entries.recalls:
             tx.notify("recall")
         earliest = [] if has_more else tx.earliest(list(situation.rooms))
@@ -126,6 +125,7 @@ class Shift:
             launches,
             refused,
             recalled,
+            knows_all,
             rescued.runs,
             has_more,
             entries.recalls,
@@ -134,6 +134,15 @@ class Shift:
             skew,
             news.targets,
         )
+
+    def _settle(self, tx: Transaction, entries: Entries, situation: Situation) -> list[Report]:
+        """Record what has ended; what of it came too late."""
+        if not situation.reports:
+            return []
+        if situation.careful:
+            return settle_with_care(tx, entries, self.known, situation.reports).refused
+        settle_all(tx, entries, self.known, situation.reports)
+        return []
 
     def _rescue(self, tx: Transaction, entries: Entries, situation: Situation, news: News) -> Rescue:
         """Take the runs of those who are gone, and let go those that nobody has answered in time."""
@@ -167,15 +176,15 @@ class Shift:
                 has_more |= feed(tx, entries, self.known, first.target, situation.batch)
         return has_more
 
-    def _lease(self, tx: Transaction, worker: int, until: int | None, in_hand: int, launched: int) -> int | None:
-        """Hold a lease exactly while there is something in hand.
+    def _lease(self, tx: Transaction, worker: int, until: int | None, is_idle: bool, launched: int) -> int | None:
+        """Hold a lease exactly while the ledger says that there is something in hand.
 
         It is written with the runs that need it, whenever there are any: so that a worker which was declared gone
         while this transaction was under way cannot leave runs behind that nobody looks after.
         """
         if launched:
             wanted = tx.now + self.settings.lease
-        elif in_hand == 0 and until is not None:
+        elif is_idle and until is not None:
             wanted = None
         else:
             return until
