@@ -100,9 +100,8 @@ class BareGate:
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         request = Request(launch.target, launch.input, Context(launch, control), control)
         execution = self._functions.run(request)
-        async for _ in execution.stream:
-            pass
-        final = await execution.final
+        assert execution.work is not None
+        final = await execution.work()
         return Outcome(Status.SUCCESS, result=final.result)
 
 

@@ -289,7 +289,7 @@ class Control:
         """The latest that it reported, as JSON, until the worker has written it down."""
         self.usages: list[Usage] | None = None
         """The billable calls that it has reported; most runs have none."""
-        self.noted: Callable[[], None] | None = None
+        self.noted: Callable[[Control], None] | None = None
         """Told of each of them, by whatever thread reports it."""
         self.meter: Meter | None = None
         """Counts them, where there is a limit."""

@@ -203,7 +203,7 @@ class Context:
                 exceeded = control.meter.add(usage)
                 control.exceeded = control.exceeded or exceeded
         if control.noted is not None:
-            control.noted()
+            control.noted(control)
 
 
 def run_of(launch: Launch) -> str:

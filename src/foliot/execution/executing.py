@@ -35,8 +35,8 @@ class Execution(NamedTuple):
 
     stream: AsyncIterator[Event]
     final: Awaitable[Final]
-    ends_with_done: bool = False
-    """Nothing is done or said after `Done`, so that nobody need watch over it, which costs as much as a short run."""
+    work: Callable[[], Awaitable[Final]] | None = None
+    """All of it, awaited instead of the stream: of what has nothing to say before its end, which `performed` makes."""
 
 
 class Executor(Protocol):
@@ -68,7 +68,7 @@ def performed(work: Callable[[], Awaitable[Final]]) -> Execution:
             yield Failed(came_to.error)
         yield DONE
 
-    return Execution(stream(), final, ends_with_done=True)
+    return Execution(stream(), final, work)
 
 
 def success_of(result: Any) -> Final:

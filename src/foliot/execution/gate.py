@@ -6,6 +6,7 @@ The leased run row is the idempotency record.
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from foliot.domain.errors import NotFound
 from foliot.domain.runs import OnUnknown, Reason, Status
@@ -14,13 +15,20 @@ from foliot.execution.asking import Asking
 from foliot.execution.bounds import over_limit, within_limits
 from foliot.execution.context import Context
 from foliot.execution.executing import Executor, Request, failure_of
-from foliot.execution.listening import heard
+from foliot.execution.listening import Complain, heard
 from foliot.execution.observation import observed
 from foliot.execution.permission import Permission
 from foliot.execution.reception import outcome_of
 from foliot.execution.tab import Tab
 from foliot.execution.till import Till
 from foliot.ports import Control, Launch
+
+
+class _Route(NamedTuple):
+    """Who executes a target, and who is told when he does not keep his promises."""
+
+    executor: Executor
+    complain: Complain
 
 
 class LocalGate:
@@ -31,8 +39,8 @@ class LocalGate:
         self._permission = permission
         self._till = till
         self._asking = Asking()
-        self._found: set[str] = set()
-        """Targets that somebody here runs: looked for once, for that takes a while where there are many."""
+        self._found: dict[str, _Route] = {}
+        """By target, once somebody here was found who runs it: that takes a while where there are many."""
 
     def targets(self) -> Sequence[str]:
         return [name for each, executor in self._executors.items() for name in self._asking.targets(each, executor)]
@@ -61,10 +69,7 @@ class LocalGate:
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         """Seen from outside to inside: observed, permitted, payable, executed, charged."""
         context = Context(launch, control)
-        with observed(launch, context) as observation:
-            outcome = await self._permitted(launch, context, control)
-            observation.came_to(outcome)
-            return outcome
+        return await observed(launch, context, self._permitted(launch, context, control))
 
     async def _permitted(self, launch: Launch, context: Context, control: Control) -> Outcome:
         refusal = await self._permission.refusal(launch)
@@ -80,7 +85,7 @@ class LocalGate:
         work = self._route(launch, context, control)
         if launch.limits is not None:
             work = within_limits(work, control)
-        tab = Tab(launch, control, self._till)
+        tab = Tab(launch, self._till)
         control.noted = tab.note
         try:
             outcome = await work
@@ -89,22 +94,27 @@ class LocalGate:
             return Outcome(Status.WAITING, question=control.question)
         finally:
             if control.usages:
-                await tab.close()
+                await tab.close(control)
 
     async def _route(self, launch: Launch, context: Context, control: Control) -> Outcome:
-        if launch.target not in self._found:
-            if not self.runs(launch.target):
-                return Outcome(Status.ERROR, Reason.NOT_FOUND, error=self._orphaned(launch.target))
-            self._found.add(launch.target)
-        provider = launch.target.partition(":")[0]
-        complain = partial(self._asking.complain, provider)
+        route = self._found.get(launch.target) or self._look_for(launch.target)
+        if route is None:
+            return Outcome(Status.ERROR, Reason.NOT_FOUND, error=self._orphaned(launch.target))
         try:
-            execution = self._executors[provider].run(Request(launch.target, launch.input, context, control))
-            return await heard(execution, context, control, complain)
+            execution = route.executor.run(Request(launch.target, launch.input, context, control))
+            return await heard(execution, context, control, route.complain)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # An executor must not raise; what it has begun is not to be launched again.
             return outcome_of(failure_of(error))
+
+    def _look_for(self, target: str) -> _Route | None:
+        if not self.runs(target):
+            return None
+        provider = target.partition(":")[0]
+        route = _Route(self._executors[provider], partial(self._asking.complain, provider))
+        self._found[target] = route
+        return route
 
     def _orphaned(self, target: str) -> str:
         provider = target.partition(":")[0]

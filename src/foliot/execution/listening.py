@@ -29,12 +29,12 @@ async def heard(execution: Any, context: Context, control: Control, complain: Co
         if inspect.iscoroutine(execution):
             execution.close()
         return mistaken(f"the run of its executor gave {got(execution)}, and not an Execution")
+    if getattr(execution, "work", None) is not None:
+        return outcome_of(await execution.work())
     stream: AsyncIterator[Event] = aiter(execution.stream)
     failure: Failed | None = None
     async for event in stream:
         if isinstance(event, Done):
-            if getattr(execution, "ends_with_done", False):
-                continue
             return _agreed(failure, await _ending(stream, execution.final, complain))
         if failure is not None:
             complain("the stream after Failed", f"Done comes next, got {type(event).__name__}, which is not heard")
@@ -47,8 +47,7 @@ async def heard(execution: Any, context: Context, control: Control, complain: Co
                     control.end_within(STOPS_WITHIN)
                 await _hang_up(stream, complain)
                 return cut_off
-    is_over = getattr(execution, "ends_with_done", False) and _is_there(execution.final)
-    return outcome_of(execution.final.result()) if is_over else _LOST
+    return _LOST
 
 
 def _noted(report: UsageReport, context: Context) -> Outcome | None:

@@ -1,7 +1,6 @@
 """Observation: each execution is a span of its run's trace, where a program has set up OpenTelemetry."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from foliot.domain.runs import Status
@@ -27,34 +26,11 @@ def _opentelemetry() -> Any:
 trace = _opentelemetry()
 
 
-class Observed:
-    """An execution under observation: it is told what came of it."""
-
-    __slots__ = ("_span",)
-
-    def __init__(self, span: "Span | None" = None) -> None:
-        self._span = span
-
-    def came_to(self, outcome: Outcome) -> None:
-        if self._span is None:
-            return
-        self._span.set_attribute("foliot.status", str(outcome.status))
-        if outcome.reason is not None:
-            self._span.set_attribute("foliot.reason", str(outcome.reason))
-        if outcome.status is Status.ERROR:
-            self._span.set_status(trace.StatusCode.ERROR, outcome.error or str(outcome.reason))
-
-
-_UNSEEN = Observed()
-
-
-@contextmanager
-def observed(launch: Launch, context: Context) -> Iterator[Observed]:
-    """A span around what happens inside, in the trace that the run's id names; nothing where nobody looks."""
+async def observed(launch: Launch, context: Context, work: Awaitable[Outcome]) -> Outcome:
+    """What the work comes to, in a span of the trace that the run's id names; in none where nobody looks."""
     tracer = _tracer()
     if tracer is None:
-        yield _UNSEEN
-        return
+        return await work
     attributes: dict[str, str | int] = {
         "foliot.run_id": context.run_id,
         "foliot.schedule": launch.schedule_id,
@@ -64,7 +40,17 @@ def observed(launch: Launch, context: Context) -> Iterator[Observed]:
     }
     of_the_run = trace.set_span_in_context(trace.NonRecordingSpan(_root(context.trace_id)))
     with tracer.start_as_current_span(f"run {launch.target}", context=of_the_run, attributes=attributes) as span:
-        yield Observed(span)
+        outcome = await work
+        _note(span, outcome)
+        return outcome
+
+
+def _note(span: "Span", outcome: Outcome) -> None:
+    span.set_attribute("foliot.status", str(outcome.status))
+    if outcome.reason is not None:
+        span.set_attribute("foliot.reason", str(outcome.reason))
+    if outcome.status is Status.ERROR:
+        span.set_status(trace.StatusCode.ERROR, outcome.error or str(outcome.reason))
 
 
 def _tracer() -> "Tracer | None":

@@ -33,6 +33,9 @@ class Permission:
         grant: Grant | None = launch.grant
         if launch.grants_seen != self._changes:
             grant = await self._read(launch.grant.ref)
+        elif launch.grant.expires_at is None:
+            # The worker has judged this very grant: nothing but time could have changed that.
+            return None
         since = self._clock.steady() - self._looked_at
         return refusal_of(grant, launch.target, self._database_now + round(since * MICROSECONDS))
 
