@@ -4,6 +4,7 @@ from typing import Any
 
 from foliot import Context
 from foliot.engine.settings import EngineSettings
+from foliot.testing import World
 from tests.engine.timelines import Job, a_world, at, clock
 
 SMALL = EngineSettings(max_running=50, smallest_batch=50, largest_batch=200)
@@ -78,3 +79,34 @@ def test_a_schedule_of_every_second_behind_by_an_hour_catches_up_in_order() -> N
         runs = world.runs("job")
         assert len(runs) == 30 * 60 + 10
         assert {run.status for run in runs} == {"success"}
+
+
+class _SlowDisk:
+    """A database whose next answers to starts take so many seconds, one after the other."""
+
+    def __init__(self, world: World, *seconds: float) -> None:
+        self._database: Any = world.app.parts.database
+        self._world = world
+        self._seconds = list(seconds)
+
+    def write(self, act: Any) -> Any:
+        result = self._database.write(act)
+        if self._seconds and getattr(result, "launches", None):
+            self._world._selector.time += self._seconds.pop(0)
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+
+def test_a_run_that_is_over_is_in_no_slots_way_though_the_worker_had_no_time_to_record_it() -> None:
+    """The first slot starts almost a second late and is done at once; there are others to start before that is written,
+    and then the next slot of the same schedule is due."""
+    settings = EngineSettings(smallest_batch=1, largest_batch=1)
+    with a_world(Job(), settings=settings) as world:
+        for name in ("a", "b", "c"):
+            world.app.schedules.create(name, target="job", every="1s")
+        world.advance_to(at("12:00:59"))
+        world.engine().database = _SlowDisk(world, 0.95, 0.06)
+        world.advance(seconds=5)
+        assert {run.status for run in world.runs("a")} == {"success"}

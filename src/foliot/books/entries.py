@@ -22,15 +22,22 @@ _NOWHERE: Mapping[int, int] = {}
 class Crew:
     """Who would run what starts now: a worker with room for so many of each target, or nobody in particular."""
 
-    __slots__ = ("_holds", "_rooms", "_taken", "worker")
+    __slots__ = ("_holds", "_rooms", "_taken", "_unsettled", "waits", "worker")
 
     def __init__(
-        self, worker: int = 0, rooms: Mapping[int, int] = _NOWHERE, holds: Container[int] = frozenset()
+        self,
+        worker: int = 0,
+        rooms: Mapping[int, int] = _NOWHERE,
+        holds: Container[int] = frozenset(),
+        unsettled: Container[int] = frozenset(),
     ) -> None:
         self.worker = worker
+        self.waits = False
+        """Whether something was left until the worker has recorded what has ended."""
         self._holds = holds
         self._rooms = rooms
         self._taken = 0
+        self._unsettled = unsettled
 
     def room_for(self, target: int) -> int:
         """How many more runs of the target could start: none of one that the worker does not know."""
@@ -38,6 +45,13 @@ class Crew:
 
     def take(self) -> None:
         self._taken += 1
+
+    def must_wait(self, state: State) -> bool:
+        """Whether a run of the schedule is over and not recorded yet: nothing is in its way that is no more."""
+        if not state.running or state.ref not in self._unsettled:
+            return False
+        self.waits = True
+        return True
 
     def on_unknown(self, target: int) -> OnUnknown:
         """What the target wants done when nobody knows whether it was executed."""

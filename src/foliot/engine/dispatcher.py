@@ -29,7 +29,7 @@ def take_up(tx: Transaction, entries: Entries, known: Configurations, target: in
         if schedule_ref in states:
             _take_up(tx, entries, configurations[schedule_ref], states[schedule_ref], list(runs))
     entries.write(tx)
-    return len(ready) == limit
+    return len(ready) == limit or entries.crew.waits
 
 
 def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, runs: list[RunRow]) -> None:
@@ -51,7 +51,7 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
         else:
             # Admitted before, or taken from a worker that died: it has its place already.
             entries.start_run(schedule, state, run, occupies=bool(run.occupies))
-    if judged:
+    if judged and not entries.crew.must_wait(state):
         post_applicants(tx, entries, schedule, state, [applicant_of(run) for run in judged], judged)
 
 

@@ -122,6 +122,10 @@ class Hands:
             taken.append(report)
         return taken
 
+    def unsettled(self, after: int) -> set[int]:
+        """Schedules with a run among the reports that come after so many."""
+        return {report.launch.schedule_ref for report in islice(self._reports, after, None)}
+
     def recorded(self, reports: list[Report]) -> None:
         """The ledger has them, or has refused them."""
         del self._reports[: len(reports)]

@@ -81,6 +81,7 @@ class Engine:
         self._repertoire = Repertoire(gate)
         self._batch = self.settings.smallest_batch
         self._has_more = False
+        self._settles_first = False
         self._recall_wanted = False
         self._stopping = False
         self._leased_until: int | None = None
@@ -236,6 +237,7 @@ class Engine:
             progress=self._hands.progress() if compare else [],
             starts=starts,
             holds=self._repertoire.holds,
+            unsettled=self._hands.unsettled(len(reports)),
             orphans=self._repertoire.orphans,
             targets=self._repertoire.known,
         )
@@ -243,9 +245,11 @@ class Engine:
     def _holds_back(self, careful: bool) -> bool:
         """While slots wait to be started and there is room for them, settling can wait; but not for long.
 
-        A run that has ended keeps its schedule occupied until that is recorded.
+        A run that has ended keeps its schedule occupied until that is recorded: what is due there waits for it.
         """
-        if careful or self._stopping or not self._has_more or len(self._hands) >= self.settings.max_running:
+        if careful or self._stopping or not self._has_more or self._settles_first:
+            return False
+        if len(self._hands) >= self.settings.max_running:
             return False
         oldest = self._hands.oldest_report_at
         return oldest is None or self.clock.steady() - oldest < _SETTLED_WITHIN
@@ -273,6 +277,7 @@ class Engine:
         self._knows_all = turn.knows_all
         self._failures = 0
         self._has_more = turn.has_more
+        self._settles_first = turn.waits
         if self._next_at is None:
             self._next_at = turn.next_at
             if turn.next_at is not None and turn.next_at <= turn.now and not turn.launches and not situation.reports:

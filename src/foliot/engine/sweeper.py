@@ -27,6 +27,9 @@ def sweep(tx: Transaction, entries: Entries, known: Configurations, target: int,
         if len(entries) >= _ROWS_AT_ONCE:
             has_more = True
             break
+        if entries.crew.must_wait(state):
+            has_more = True
+            continue
         post_sweep(tx, entries, configurations[state.ref], state)
     entries.write(tx)
     return has_more

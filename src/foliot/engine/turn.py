@@ -50,6 +50,8 @@ class Situation(NamedTuple):
     """Whether anything new may start."""
     holds: Container[int]
     """Targets that want a person to be asked when nobody knows whether they were executed."""
+    unsettled: Container[int]
+    """Schedules of which a run has ended here that this turn does not record."""
     orphans: Container[int]
     """Targets that no program had registered"""
     targets: int
@@ -69,6 +71,8 @@ class Turn(NamedTuple):
     knows_all: bool
     rescued: int
     has_more: bool
+    waits: bool
+    """Whether something was left until what has ended is recorded."""
     recalls: bool
     leased_until: int | None
     next_at: int | None
@@ -96,7 +100,8 @@ class Shift:
             situation = situation.without_orphans()
         self.permits.begin(news.grants)
         skew = Skew.measured(tx.now, situation.asked_at, self.clock.now())
-        entries = Entries(tx, Crew(situation.worker, situation.rooms, situation.holds), self.permits)
+        crew = Crew(situation.worker, situation.rooms, situation.holds, situation.unsettled)
+        entries = Entries(tx, crew, self.permits)
         recalled = None
         leased_until = situation.leased_until
         knows_all = situation.knows_all
@@ -128,6 +133,7 @@ class Shift:
             knows_all,
             rescued.runs,
             has_more,
+            crew.waits,
             entries.recalls,
             leased_until,
             next_at,
