@@ -23,6 +23,7 @@ settings.load_profile("quick")
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[PostgresqlServer]:
     with a_postgresql_server() as server:
+        server.hurry()
         yield server
 
 
@@ -42,6 +43,9 @@ def new_database_url(database_kind: str, request: pytest.FixtureRequest, tmp_pat
 
 
 @pytest.fixture
-def database_url(new_database_url: Callable[[], str]) -> str:
-    """An empty database; a test that asks for it runs on SQLite and on PostgreSQL."""
-    return new_database_url()
+def database_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database with nothing in it; a test that asks for it runs on SQLite and on PostgreSQL."""
+    if database_kind == "postgresql":
+        server: PostgresqlServer = request.getfixturevalue("postgresql_server")
+        return server.ready_database()
+    return f"sqlite:///{tmp_path / 'test.db'}"

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.crash import servers
 from tests.crash.nursery import Nursery
 from tests.databases import PostgresqlServer, a_postgresql_server
 
@@ -22,5 +21,5 @@ def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
 def postgresql_server() -> Iterator[PostgresqlServer]:
     """One for the crash tests alone: dozens of databases at once, written and thrown away in a hurry."""
     with a_postgresql_server() as server:
-        servers.hurry(server)
+        server.hurry()
         yield server

@@ -109,7 +109,7 @@ def main(words: Sequence[str] | None = None) -> int:
             stages.append(sqlite_stage(nursery, folder))
         if options.database != "sqlite":
             server = stack.enter_context(a_postgresql_server())
-            servers.hurry(server)
+            server.hurry()
             stages.append(
                 Stage("postgresql", nursery, folder, server.new_database, lambda url: servers.drop(server, url))
             )

@@ -5,13 +5,6 @@ import psycopg
 from tests.databases import PostgresqlServer
 
 
-def hurry(server: PostgresqlServer) -> None:
-    """Nothing is flushed to the disk: processes die here, and servers, but the machine does not."""
-    with psycopg.connect(server.url("postgres"), autocommit=True) as cx:
-        cx.execute("ALTER SYSTEM SET fsync = off")
-        cx.execute("SELECT pg_reload_conf()")
-
-
 def stop(server: PostgresqlServer, mode: str) -> None:
     """`fast` is in order, `immediate` is a crash."""
     # Imported here: it wants what the server has set up.

@@ -22,6 +22,7 @@ def some_findings() -> Findings:
     return found
 
 
+@pytest.mark.slow
 def test_a_measurement_of_throughput_tells_its_figures() -> None:
     found = Findings("throughput", "sqlite")
     with new_databases("sqlite") as urls:

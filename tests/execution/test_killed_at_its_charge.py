@@ -14,6 +14,7 @@ import pytest
 from foliot import Foliot
 from foliot.services.views import Run
 from tests.crash.doom import AFTER, BEFORE
+from tests.diet import every_day
 from tests.docs.pages import ROOT
 from tests.execution.doomed import Doomed
 from tests.executors.receiver import Receiver, Reply, a_receiver
@@ -93,7 +94,7 @@ def assert_charged_once(program: Program) -> None:
 
 
 @pytest.mark.parametrize("provider", CHARGES)
-@pytest.mark.parametrize("moment", [BEFORE, AFTER])
+@pytest.mark.parametrize("moment", every_day([AFTER, BEFORE], first=1))
 def test_what_is_delivered_again_is_charged_once(
     program: Callable[[str, str], Program], provider: str, moment: str
 ) -> None:
@@ -109,7 +110,7 @@ def test_what_is_delivered_again_is_charged_once(
         assert len(set(one.effects)) == 1, "under the same key"
 
 
-@pytest.mark.parametrize("provider", CHARGES)
+@pytest.mark.parametrize("provider", every_day(["http", "own", "langgraph"], first=2))
 def test_what_is_held_waits_for_a_person_and_is_charged_once_when_it_is_delivered_again(
     program: Callable[[str, str], Program], provider: str
 ) -> None:

@@ -23,6 +23,12 @@ from tests.stores.stage import Stage
 NewUrl = Callable[[], str]
 
 
+@pytest.fixture
+def database_url(new_database_url: NewUrl) -> str:
+    """One that has no schema yet."""
+    return new_database_url()
+
+
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     engine: Engine = create_engine(make_url(url.replace("postgresql://", "postgresql+psycopg://")))

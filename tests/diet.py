@@ -1,0 +1,13 @@
+"""What is tried every day, and what takes too long for that: `make test` has the one, `make test-all` both."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import pytest
+
+
+def every_day(cases: Iterable[Any], *, first: int) -> list[Any]:
+    """The first so many cases every day, the others in `make test-all`."""
+    given = iter(cases)
+    return [*islice(given, first), *(pytest.param(case, marks=pytest.mark.slow) for case in given)]
