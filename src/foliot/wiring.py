@@ -26,7 +26,6 @@ from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
 from foliot.services.workflows import WorkflowVerbs
 from foliot.stores.database import Database, PostgresqlDatabase, open_database
-from foliot.stores.listener import Listener
 
 _numbers = count(1)
 
@@ -77,6 +76,9 @@ class Parts:
         """Be woken by other processes, where there are any; what is returned ends it."""
         if not isinstance(self.database, PostgresqlDatabase) or self.is_virtual:
             return lambda: None
+        # Imported here: a program on SQLite needs no driver of a server.
+        from foliot.stores.listener import Listener  # noqa: PLC0415
+
         return Listener(self.database.url, lambda what: self._wake(what == "recall")).close
 
     def close(self) -> None:

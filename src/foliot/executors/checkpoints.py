@@ -7,8 +7,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
-import psycopg
-from psycopg.rows import DictRow, dict_row
 from sqlalchemy import URL, make_url
 
 from foliot.domain.errors import Unavailable
@@ -17,6 +15,8 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.checkpoint.memory import InMemorySaver
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    from psycopg import AsyncConnection
+    from psycopg.rows import DictRow
 
 SUFFIX = ".langgraph"
 _SETUP_LOCK = 0x6C616E676772
@@ -75,11 +75,13 @@ class StoredCheckpoints:
     @asynccontextmanager
     async def _open(self) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
         url = make_url(self._url)
-        opened = self._sqlite(url) if url.get_backend_name() == "sqlite" else self._postgresql(url)
+        is_file = url.get_backend_name() == "sqlite"
+        opened = self._sqlite(url) if is_file else self._postgresql(url)
+        refusal = sqlite3.OperationalError if is_file else _server_refusal()
         async with AsyncExitStack() as stack:
             try:
                 saver = await stack.enter_async_context(opened)
-            except (sqlite3.OperationalError, psycopg.OperationalError, OSError) as error:
+            except (refusal, OSError) as error:
                 name = url.database if url.host is None else f"{url.host}/{url.database}"
                 raise Unavailable(f"LangGraph's checkpoints beside {name} cannot be used now: {error}") from error
             yield saver
@@ -99,8 +101,10 @@ class StoredCheckpoints:
     @asynccontextmanager
     async def _postgresql(self, url: URL) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415
+        from psycopg import AsyncConnection  # noqa: PLC0415
+        from psycopg.rows import DictRow, dict_row  # noqa: PLC0415
 
-        async with await psycopg.AsyncConnection[DictRow].connect(
+        async with await AsyncConnection[DictRow].connect(
             url.set(drivername="postgresql").render_as_string(hide_password=False),
             autocommit=True,
             prepare_threshold=None,
@@ -140,7 +144,14 @@ class _Shared:
         await self._stack.aclose()
 
 
-async def _set_up(cx: psycopg.AsyncConnection[DictRow], saver: "AsyncPostgresSaver") -> None:
+def _server_refusal() -> type[Exception]:
+    """What the server's driver raises. It is imported where there is a server: that takes as long as all of ours."""
+    from psycopg import OperationalError  # noqa: PLC0415
+
+    return OperationalError
+
+
+async def _set_up(cx: "AsyncConnection[DictRow]", saver: "AsyncPostgresSaver") -> None:
     """Create its tables, one process at a time.
 
     The lock is asked for again and again: whoever waited in it would hold up the indexes that are built concurrently.
@@ -153,6 +164,6 @@ async def _set_up(cx: psycopg.AsyncConnection[DictRow], saver: "AsyncPostgresSav
         await _is(cx, "SELECT pg_advisory_unlock(%s) AS it_is")
 
 
-async def _is(cx: psycopg.AsyncConnection[DictRow], question: str) -> bool:
+async def _is(cx: "AsyncConnection[DictRow]", question: str) -> bool:
     answer = await (await cx.execute(question.encode(), (_SETUP_LOCK,))).fetchone()
     return answer is not None and bool(answer["it_is"])
