@@ -105,6 +105,16 @@ def test_a_revoked_grant_skips_each_slot_until_the_schedule_has_another(world: W
     assert fates(world) == ["success", "skipped grant_revoked", "skipped grant_revoked", "success"]
 
 
+def test_a_clock_that_is_set_back_makes_an_expired_grant_good_again(world: World) -> None:
+    grant = world.app.grants.create(JOB, user="ann", expires_at=at("12:08:00")).id
+    create(world, grant=grant)
+    advance(world, 2)
+    world.step_clock(timedelta(minutes=-5))
+    world.app.schedules.trigger("digest")
+    world.advance(seconds=1)
+    assert fates(world) == ["success", "success", "skipped grant_expired"], "the trigger was at 12:05, by the clock"
+
+
 def test_an_expired_grant_skips_each_slot_until_it_is_extended(world: World) -> None:
     grant = world.app.grants.create(JOB, user="ann", expires_at=at("12:10:00")).id
     create(world, grant=grant)

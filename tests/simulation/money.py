@@ -144,7 +144,10 @@ class Money:
         receipts = self.receipts.get(run["ref"], {})
         for call in execution.calls:
             receipt = receipts.get(call.unit)
-            if receipt is None or (receipt["credits"] is None and price_of(call) is not None):
+            # A call that was first told without its cost is still that call, whatever model a later delivery names.
+            said = [*self._said.get((run["ref"], call.unit), []), call]
+            is_known = all(price_of(one) is not None for one in said)
+            if receipt is None or (receipt["credits"] is None and is_known):
                 self._accuse("what was used is charged", f"{self._judge.name_of(run)} succeeded: {call} has {receipt}")
         exceeded = self._exceeded(run, execution)
         if exceeded:

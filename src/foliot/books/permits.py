@@ -57,9 +57,14 @@ NO_BUDGET = Allowance((), (), (), None, Pricing())
 
 class _Judged(NamedTuple):
     refusal: Reason | None
+    since: int | None
+    """The verdict holds from here on: when the grant has expired, by a clock that may be set back;"""
     until: int | None
-    """The verdict holds up to here: when the grant expires."""
+    """and up to here: when it expires."""
     grant: Grant | None
+
+    def holds(self, now: int) -> bool:
+        return (self.since is None or self.since <= now) and (self.until is None or now < self.until)
 
     @property
     def budget(self) -> Budget | None:
@@ -131,7 +136,7 @@ class Permits:
     def _look_up(self, tx: Transaction, schedule: Scheduled) -> _Judged:
         key = (schedule.grant_ref, schedule.target)
         judged = self._judged.get(key)
-        if judged is None or (judged.until is not None and judged.until <= tx.now):
+        if judged is None or not judged.holds(tx.now):
             self._judged.pop(key, None)
             self.prepare(tx, [schedule])
             judged = self._judged[key]
@@ -140,4 +145,6 @@ class Permits:
 
 def _judge(grant: Grant | None, target: str, now: int) -> _Judged:
     refusal = refusal_of(grant, target, now)
-    return _Judged(refusal, grant.expires_at if grant is not None and refusal is None else None, grant)
+    ends_at = None if grant is None else grant.expires_at
+    since = ends_at if refusal is Reason.GRANT_EXPIRED else None
+    return _Judged(refusal, since, ends_at if refusal is None else None, grant)
