@@ -325,6 +325,7 @@ class StartedRun(NamedTuple):
     kind: str
     backfill: int
     occupies: int
+    grant_ref: int
     worker: int
     version: int
     created_at: int
@@ -372,7 +373,7 @@ def a_new_run(ref: int, schedule_ref: int, nominal_at: int = NOON, **changes: An
 
 def a_started_run(ref: int, schedule_ref: int, nominal_at: int = NOON, worker: int = 1, **changes: Any) -> StartedRun:
     """A slot that a worker runs since noon."""
-    plain = StartedRun(ref, schedule_ref, nominal_at, nominal_at, Kind.SLOT, 0, 1, worker, 1, NOON, NOON)
+    plain = StartedRun(ref, schedule_ref, nominal_at, nominal_at, Kind.SLOT, 0, 1, 1, worker, 1, NOON, NOON)
     return plain._replace(**changes)
 
 

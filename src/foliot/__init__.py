@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from foliot.domain.calendar import Calendar
-from foliot.domain.credits import Pricing
+from foliot.domain.credits import Model, Pricing, read_catalogue
 from foliot.domain.delivery import InProgress, KeyReused
 from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from foliot.domain.spec import Interval, Spec
@@ -29,11 +29,13 @@ __all__ = [
     "Invalid",
     "KeyReused",
     "LimitExceeded",
+    "Model",
     "NotFound",
     "Pricing",
     "Refusal",
     "Spec",
     "Unavailable",
+    "read_catalogue",
 ]
 
 _LATER = {

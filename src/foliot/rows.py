@@ -33,6 +33,8 @@ class RunRow(NamedTuple):
     occupies: int
     overlap: str | None
     orders: str | None
+    grant_ref: int | None
+    """By which it was last permitted to start."""
     worker: int | None
     token: int
     losses: int

@@ -47,7 +47,7 @@ READS = {
         "requests_of_run",
         "list_requests",
     ),
-    *("hold_grant", "recent_costs", "account", "account_of", "postings", "receipts", "receipts_of"),
+    *("hold_grant", "recent_costs", "account", "account_of", "posted", "postings", "receipts", "receipts_of"),
     *("hold_budgets", "hold_accounts", "recent_spendings"),
     *("workflow", "workflow_at", "workflow_versions", "list_workflows", "node_states", "cached_node"),
 }

@@ -191,3 +191,7 @@ def test_a_run_that_begins_with_what_it_was_charged_before_may_have_passed_its_l
     assert meter.add(Usage("one", cost=Decimal("0.00001"))) is None
     meter.count("foliot", "two", 7, None)
     assert meter.exceeded == "2 calls, and one run may take 1"
+
+
+def test_no_charge_is_more_than_every_database_can_add_up() -> None:
+    assert credits_of(Decimal(10**12), Decimal(1000)) == 10**16

@@ -1,26 +1,39 @@
-"""Charging: over charges, repetitions, costs that come late, refunds, payments and crashes, the money adds up."""
+"""Charging: over charges, repetitions, late costs, refunds, payments, budgets and crashes, the money adds up."""
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
+from foliot.domain.budgets import Owner, set_aside, starts_within
 from foliot.domain.credits import Posting, Pricing, Usage, credits_of
+from foliot.domain.runs import Status
 from foliot.execution.charging import Bill, Charged, charge
 from foliot.stores.transaction import SqlTransaction
+from tests.builders import DAY, HOUR, NOON
 from tests.stores.stage import Stage
 
 PRICES = Pricing(markup=Decimal("1.5"))
 COSTS = st.none() | st.decimals(min_value="0", max_value="0.01", places=9)
 
 
+BUDGET = 400_000
+WHOSE = (Owner.GRANT, 1)
+
 Unit = tuple[int, int, str]
 """The run, its attempt and what it calls the call."""
 T = TypeVar("T")
+
+
+class Share(NamedTuple):
+    """What a run has taken of the budget."""
+
+    reserved: int
+    at: int
 
 
 class Crash(Exception):
@@ -41,6 +54,11 @@ class Money(RuleBasedStateMachine):
     def open_the_till(self) -> None:
         self.stage.clear()
         self.account = self.stage.write(an_account)
+        schedule = self.stage.schedule()
+        self.refs = {run: self.stage.running(schedule, NOON + run) for run in (1, 2, 3)}
+        self.shares: dict[int, Share] = {}
+        self.over: set[int] = set()
+        self.told: set[Unit] = set()
         self.charged: dict[Unit, int] = {}
         self.refunded: set[Unit] = set()
         self.paid: dict[str, int] = {}
@@ -71,7 +89,7 @@ class Money(RuleBasedStateMachine):
 
     def _charge(self, bills: list[tuple[Unit, Decimal | None]], crashes: bool) -> None:
         given = [
-            Bill(run, f"digest:{run}", attempt, self.account, Usage(name, cost=cost))
+            Bill(self.refs[run], f"digest:{run}", attempt, self.account, Usage(name, cost=cost))
             for (run, attempt, name), cost in bills
         ]
         outcomes = self._write(lambda tx: charge(tx, given, PRICES), crashes)
@@ -82,9 +100,13 @@ class Money(RuleBasedStateMachine):
                 assert outcome is Charged.BEFORE
             elif cost is None:
                 assert outcome is Charged.DEFERRED
+                self.told.add(unit)
             else:
                 assert outcome is Charged.NOW
+                self.told.add(unit)
                 self.charged[unit] = credits_of(cost, PRICES.markup)
+                if self.charged[unit] and unit[0] in self.shares:
+                    self.shares[unit[0]] = self.shares[unit[0]]._replace(at=self.stage.clock.at)
 
     @rule(unit=units, crashes=st.booleans())
     def refund(self, unit: Unit, crashes: bool) -> None:
@@ -105,6 +127,51 @@ class Money(RuleBasedStateMachine):
         self._write(lambda tx: tx.post(self.account, Posting.TOP_UP, {reference: amount}), crashes)
         if not crashes:
             self.paid.setdefault(reference, amount)
+
+    @rule(run=st.integers(1, 3), estimate=st.none() | st.integers(1, 300_000), crashes=st.booleans())
+    def admit(self, run: int, estimate: int | None, crashes: bool) -> None:
+        """A run starts when the budget has room for it, and what it may cost is set aside."""
+        if run in self.shares or run in self.over:
+            return
+
+        def act(tx: SqlTransaction) -> int:
+            left = BUDGET - tx.spent_since(*WHOSE, tx.now - DAY)
+            if starts_within(left, estimate) == 0:
+                return 0
+            tx.reserve([(*WHOSE, self.refs[run], tx.now, set_aside(left, estimate))])
+            return set_aside(left, estimate)
+
+        left = BUDGET - self._counted()
+        reserved = self._write(act, crashes)
+        if reserved:
+            assert reserved <= left, "what is set aside is there"
+            self.shares[run] = Share(reserved, self.stage.clock.at)
+
+    @rule(run=st.integers(1, 3), crashes=st.booleans())
+    def end(self, run: int, crashes: bool) -> None:
+        over = [(Status.SUCCESS, None, self.stage.clock.at, self.refs[run])]
+        self._write(lambda tx: tx.end(over), crashes)
+        if not crashes:
+            self.over.add(run)
+
+    @rule(hours=st.integers(1, 30))
+    def pass_time(self, hours: int) -> None:
+        self.stage.clock.at += hours * HOUR
+
+    def _counted(self) -> int:
+        """What counts against the budget: while a run is not over, or a cost of its is not known, what is set aside."""
+        counted = 0
+        for run, share in self.shares.items():
+            charged = sum(taken for unit, taken in self.charged.items() if unit[0] == run)
+            is_known = all(unit in self.charged for unit in self.told if unit[0] == run)
+            if share.at > self.stage.clock.at - DAY or run not in self.over:
+                counted += charged if run in self.over and is_known else max(share.reserved, charged)
+        return counted
+
+    @invariant()
+    def the_budget_counts_what_was_spent_or_may_be(self) -> None:
+        if hasattr(self, "shares"):
+            assert self.stage.write(lambda tx: tx.spent_since(*WHOSE, tx.now - DAY)) == self._counted()
 
     @invariant()
     def the_balance_is_what_the_ledger_says_and_what_it_must_be(self) -> None:

@@ -119,6 +119,10 @@ def an_app() -> Foliot:
         if given.get("fails"):
             raise RuntimeError("after its call")
 
+    @app.graph("idle")
+    async def idle(input: Any, ctx: Context) -> None:
+        """Uses nothing, as far as it knows."""
+
     return app
 
 
@@ -235,6 +239,16 @@ def test_what_a_schedule_uses_is_charged_to_its_user_whoever_has_it_run(world: W
 
 def test_a_cost_that_comes_late_is_charged_to_who_paid_for_the_run_then(world: World) -> None:
     create(world, input={"unknown": True})
+    world.advance(minutes=10)
+    grant = world.app.grants.create("graph:execute:python:*", user="eve")
+    world.app.schedules.patch("digest", grant=grant.id)
+    (run,) = world.runs("digest")
+    assert world.app.report_usage(run.id, "call", cost="0.00025") == "now"
+    assert (charged(world), charged(world, "eve")) == ([CALL], [])
+
+
+def test_a_cost_that_is_told_first_when_its_run_is_over_is_charged_to_who_had_permitted_it(world: World) -> None:
+    world.app.schedules.create("digest", target="idle", every="10m", user="ann")
     world.advance(minutes=10)
     grant = world.app.grants.create("graph:execute:python:*", user="eve")
     world.app.schedules.patch("digest", grant=grant.id)

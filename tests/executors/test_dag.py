@@ -225,6 +225,22 @@ def test_an_action_that_takes_too_long_has_failed_of_that(program: Program) -> N
         assert (failed.reason, "longer than its 5,000 ms" in (failed.error or "")) == ("timeout", True)
 
 
+def test_what_each_attempt_at_a_node_has_used_is_charged() -> None:
+    app = Foliot("sqlite:///not-used.db")
+
+    @app.action("call")
+    async def call(input: Any, ctx: ActionContext) -> int:
+        ctx.report_usage("model", cost="0.001")
+        if ctx.attempt < 3:
+            raise Unavailable("not yet")
+        return ctx.attempt
+
+    retry = {"retries": 3, "backoff": "linear", "delay_ms": 1000}
+    with virtual(app, START) as world:
+        run = ran(world, a_dag([manual(), does("a", "call", retry=retry)], "start > a"))
+        assert [receipt.unit for receipt in app.runs.receipts(run.id)] == ["a/model", "a/model~2", "a/model~3"]
+
+
 def test_a_retry_of_the_run_does_not_repeat_what_had_succeeded(program: Program) -> None:
     program.failures = [RuntimeError("once")]
     with virtual(program.app, START) as world:

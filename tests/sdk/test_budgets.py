@@ -26,7 +26,8 @@ def an_app(**pricing: Any) -> Foliot:
     async def agent(input: Any, ctx: Context) -> None:
         given = input or {}
         await asyncio.sleep(given.get("seconds", 0))
-        ctx.report_usage("call", cost=None if given.get("unknown") else "0.00001")
+        if not given.get("idle"):
+            ctx.report_usage("call", cost=None if given.get("unknown") else "0.00001")
         if given.get("fails"):
             raise RuntimeError("after its call")
 
@@ -126,18 +127,39 @@ def test_what_is_set_aside_for_those_that_run_is_not_left_for_others(world: Worl
 def test_a_run_that_cost_nothing_after_all_gives_back_what_was_set_aside(world: World) -> None:
     create(world, budget={"credits": COST, "per": "day"}, manual=True, every=None)
     for _ in range(3):
-        world.app.schedules.trigger("digest", input={"unknown": True})
+        world.app.schedules.trigger("digest", input={"idle": True})
         world.advance(minutes=1)
     assert fates(world) == ["success"] * 3
 
 
-def test_a_cost_that_comes_late_counts_against_the_budget(world: World) -> None:
-    create(world, budget={"credits": COST, "per": "day"}, input={"unknown": True})
+def test_what_may_have_been_spent_counts_until_somebody_knows_what_it_was(world: World) -> None:
+    create(world, budget={"credits": 2 * COST, "per": "day"}, input={"unknown": True})
+    world.advance(hours=2)
+    assert fates(world) == ["success"] + ["over_budget"] * 11
+    world.app.report_usage(world.runs("digest")[0].id, "call", cost="0.00001")
     world.advance(minutes=20)
-    for run in world.runs("digest"):
-        world.app.report_usage(run.id, "call", cost="0.00001")
-    world.advance(minutes=10)
-    assert fates(world) == ["success", "success", "over_budget"]
+    assert fates(world)[-2:] == ["success", "over_budget"], "one more could be paid for"
+
+
+def test_a_cost_that_nobody_ever_tells_counts_no_longer_than_what_was_spent(world: World) -> None:
+    create(world, budget={"credits": COST, "per": "hour"}, input={"unknown": True})
+    world.advance(minutes=80)
+    assert fates(world) == ["success"] + ["over_budget"] * 5 + ["success", "over_budget"]
+
+
+def test_a_guess_above_the_whole_budget_keeps_nothing_from_starting_that_may_cost_less() -> None:
+    with virtual(an_app(), START) as world:
+        create(world, budget={"credits": 4_000_000, "per": "day"}, input={"model": "nobody-lists-it"})
+        world.app.schedules.trigger("digest")
+        world.app.schedules.trigger("digest", overlap="allow_all")
+        world.advance(minutes=20)
+        assert world.app.schedules.estimate("digest", 1).credits_each == COST, "it is known by now"
+        assert sorted(fates(world)) == ["over_budget"] + ["success"] * 3
+
+
+def test_a_budget_is_no_more_than_can_be_added_up(world: World) -> None:
+    with pytest.raises(Invalid, match="credits of a budget takes a whole number from 0 to 1,000,000,000,000,000"):
+        create(world, budget={"credits": 10**30})
 
 
 def test_a_retry_needs_credits_of_its_own(world: World) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foliot import Context, Denied, Foliot, Invalid, NotFound
+from foliot import Conflict, Context, Denied, Foliot, Invalid, NotFound
 from foliot.domain.credits import Model, Pricing
 from foliot.settings import pricing_of
 from foliot.testing import World, virtual
@@ -159,6 +159,15 @@ def test_a_payment_counts_once(world: World) -> None:
     for _ in range(2):
         world.app.accounts.top_up("ann", 100, "payment 1")
     assert world.app.accounts.top_up("ann", 10, "payment 2").balance == 110
+
+
+def test_a_payment_told_again_with_another_amount_is_refused_and_the_first_stands(world: World) -> None:
+    world.app.accounts.top_up("ann", 100, "payment 1")
+    with pytest.raises(
+        Conflict, match="'payment 1' has paid 100 credits to ann before: give this payment its own name"
+    ):
+        world.app.accounts.top_up("ann", 90, "payment 1")
+    assert balance(world) == 100
 
 
 def test_a_charge_is_given_back_once(world: World) -> None:

@@ -314,6 +314,27 @@ def test_a_target_that_is_a_wildcard_mints_no_grant(world: World, target: str) -
     assert app.grants.list() == before
 
 
+@pytest.mark.parametrize("state", ["running", "waiting"])
+def test_who_revokes_what_a_run_began_by_stops_it_whatever_its_schedule_runs_by_now(state: str) -> None:
+    app = an_app()
+
+    @app.graph("long")
+    async def long(input: Any, ctx: Any) -> None:
+        if state == "waiting":
+            ctx.ask("approval")
+        await asyncio.sleep(3600)
+
+    with virtual(app, START) as world:
+        old = create(world, target="long", user="ann")
+        advance(world)
+        (run,) = world.runs("digest")
+        assert run.status == state
+        app.schedules.patch("digest", grant=app.grants.create("graph:execute:python:*", user="bob").id)
+        app.grants.revoke(old, stop=True)
+        world.advance(seconds=1)
+        assert fates(world)[0] == "cancelled cancelled_by_user"
+
+
 @pytest.mark.parametrize("end", ["revoke", "expire", "rescope"])
 def test_a_local_grant_that_no_longer_holds_is_followed_by_one_for_everybody(world: World, end: str) -> None:
     grants, dead = world.app.grants, world.app.grants.local().id

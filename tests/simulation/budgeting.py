@@ -135,17 +135,31 @@ class Budgeting:
         run = self._judge.shadow.run(row["run_ref"])
         owner, name = (row["owner"], row["owner_ref"]), self._judge.name_of(run)
         estimates = self._before.estimates[run["schedule_ref"], run["input"]] | self._estimates(run)
-        # Of what nobody knows the cost of, all that is left is set aside.
-        if row["reserved"] not in estimates and (None not in estimates or row["reserved"] < 1):
+        # Of what nobody knows the cost of, all that is left is set aside; so it is for a guess above a whole budget.
+        is_unknown = None in estimates or self._is_above_all(run["schedule_ref"], estimates, now)
+        if row["reserved"] not in estimates and (not is_unknown or row["reserved"] < 1):
             self._accuse("budgets hold", f"{name} has {row['reserved']} set aside, and may cost {estimates}")
         if 0 in estimates:
             return
         allowed = self._budgets(owner) | self._before.budgets[owner]
         new = sum(other["reserved"] for other in self._reserved if (other["owner"], other["owner_ref"]) == owner)
-        # What was already running counts with what is set aside for it, until it is over: in the same breath, perhaps.
-        spent = {per: min(self._before.spent[owner, per], self._spent(owner, now, per) - new) for per in _SECONDS}
+        spent = self._least_spent(owner, now)
         if not any(spent[each.per] + max(new, 1) <= each.credits for each in allowed):
             self._accuse("budgets hold", f"{name} started with {row['reserved']}: {owner} has {spent} of {allowed}")
+
+    def _is_above_all(self, schedule: int, estimates: set[int | None], now: int) -> bool:
+        """Whether one of the estimates is above a budget, of those that nothing was taken of."""
+        owners = self._owners(schedule)
+        allowed = [(owner, each) for owner in owners for each in self._before.budgets.get(owner, set())]
+        is_untouched = not any(self._least_spent(owner, now)[each.per] for owner, each in allowed)
+        return is_untouched and any((estimate or 0) > each.credits for estimate in estimates for _, each in allowed)
+
+    def _least_spent(self, owner: Owner, now: int) -> dict[str, int]:
+        """Before what has just started: what was already running counts with what is set aside for it, until it is
+        over, in the same breath perhaps.
+        """
+        new = sum(other["reserved"] for other in self._reserved if (other["owner"], other["owner_ref"]) == owner)
+        return {per: min(self._before.spent[owner, per], self._spent(owner, now, per) - new) for per in _SECONDS}
 
     def _judge_pause(self, row: Row, changes: Iterable[Change]) -> None:
         self._judge.story.counts["paused by budget"] += 1
@@ -180,7 +194,10 @@ class Budgeting:
         return set() if said is None else {Allowed(said["credits"], said["per"], said["when_spent"] == "pause")}
 
     def _spent(self, owner: Owner, now: int, per: str) -> int:
-        """What runs that were charged within the span have cost; those that are not over at least what is set aside."""
+        """What runs that were charged within the span have cost.
+
+        Those that are not over, or that nobody knows the cost of, at least what is set aside.
+        """
         total = 0
         for row in self._spendings[owner]:
             run = self._judge.shadow.runs.get(row["run_ref"])
@@ -190,7 +207,7 @@ class Budgeting:
                 continue
             at = self._charged_at.get(row["run_ref"]) or row["at"]
             if at > now - _SECONDS[per] * MICROSECONDS:
-                total += cost
+                total += max(row["reserved"], cost) if self._is_unknown(row["run_ref"]) else cost
         return total
 
     def _most_spent(self, owner: Owner, now: int) -> dict[str, int]:

@@ -230,7 +230,7 @@ HOT: list[tuple[str, Callable[[SqlTransaction], object], set[str]]] = [
     ("wake_retries", lambda tx: tx.wake_retries(SCHEDULE, TARGET), {"runs_open"}),
     ("leased", lambda tx: tx.leased(WORKER), {"runs_leased"}),
     ("leased_runs", lambda tx: tx.leased_runs(WORKER, 500), {"runs_leased"}),
-    ("start", lambda tx: tx.start([(1, 1, 1, NOON, RUN)]), {"runs by key"}),
+    ("start", lambda tx: tx.start([(1, 1, 1, 1, NOON, RUN)]), {"runs by key"}),
     ("make_ready", lambda tx: tx.make_ready([(1, NOON, 1, RUN)]), {"runs by key"}),
     ("hold", lambda tx: tx.hold([(Hold.OVERLAP, RUN)]), {"runs by key"}),
     ("end", lambda tx: tx.end([(Status.CANCELLED, "terminated", NOON, RUN)]), {"runs by key"}),

@@ -40,6 +40,7 @@ def test_a_run_that_starts_with_its_slot_is_running_under_its_first_token(stage:
         occupies=1,
         overlap=None,
         orders=None,
+        grant_ref=1,
         worker=5,
         token=1,
         losses=0,

@@ -25,10 +25,10 @@ def test_a_waiting_run_that_a_worker_takes_runs_under_a_new_token(stage: Stage) 
     ref = stage.recorded(stage.schedule(), hold=Hold.OVERLAP, ready_for=1, ready_at=NOON)
     before = stage.row(ref)
 
-    stage.write(lambda tx: tx.start([(5, 1, 3, NOON + 1, ref)]))
+    stage.write(lambda tx: tx.start([(5, 1, 1, 3, NOON + 1, ref)]))
 
     assert stage.row(ref) == before._replace(
-        status=Status.RUNNING, hold=None, worker=5, occupies=1, version=3, started_at=NOON + 1, token=1
+        status=Status.RUNNING, hold=None, worker=5, occupies=1, grant_ref=1, version=3, started_at=NOON + 1, token=1
     )
     assert stage.readiness(ref) == (None, None)
 
@@ -174,7 +174,7 @@ def test_a_run_taken_from_its_worker_goes_on_under_another(stage: Stage) -> None
     ref = stage.running(stage.schedule())
     stage.write(lambda tx: tx.lose([(1, 9, NOON + 1, ref)]))
 
-    stage.write(lambda tx: tx.start([(2, 1, 1, NOON, ref)]))
+    stage.write(lambda tx: tx.start([(2, 1, 1, 1, NOON, ref)]))
 
     assert (stage.row(ref).worker, stage.row(ref).token) == (2, 3)
     assert not finish(stage, ref, token=1)
@@ -350,7 +350,7 @@ def test_a_batch_changes_each_run_in_its_own_way(stage: Stage) -> None:
     schedule = stage.schedule()
     stage.write(lambda tx: tx.record([a_new_run(ref, schedule, NOON + ref) for ref in range(1, 101)]))
 
-    stage.write(lambda tx: tx.start([(ref % 7, ref % 2, ref, NOON + ref, ref) for ref in range(1, 101)]))
+    stage.write(lambda tx: tx.start([(ref % 7, ref % 2, 1, ref, NOON + ref, ref) for ref in range(1, 101)]))
 
     for ref in (1, 50, 100):
         row = stage.row(ref)

@@ -108,7 +108,7 @@ class RunMachine(RuleBasedStateMachine):
             return ref
 
         row = a_row(self.stage.write(act), self.schedule, at)
-        self.add(row._replace(status=Status.RUNNING, occupies=1, worker=worker, token=1, started_at=NOON))
+        self.add(row._replace(status=Status.RUNNING, occupies=1, grant_ref=1, worker=worker, token=1, started_at=NOON))
 
     @precondition(lambda self: self.known)
     @rule(place=PLACES, worker=WORKERS)
@@ -117,13 +117,14 @@ class RunMachine(RuleBasedStateMachine):
         if ref is None:
             return
         at = self.tick()
-        self.stage.write(lambda tx: tx.start([(worker, 1, 2, at, ref)]))
+        self.stage.write(lambda tx: tx.start([(worker, 1, 1, 2, at, ref)]))
         before = self.known[ref]
         self.known[ref] = before.unready().with_row(
             status=Status.RUNNING,
             hold=None,
             worker=worker,
             occupies=1,
+            grant_ref=1,
             version=2,
             started_at=at,
             token=before.row.token + 1,

@@ -62,7 +62,7 @@ def test_zero_characters_which_postgresql_cannot_hold_are_left_out(shared_postgr
 def test_every_text_of_a_run_comes_back_as_it_was(stage: Stage, text: str) -> None:
     schedule = stage.schedule()
     ref = stage.recorded(schedule, input=text)
-    stage.write(lambda tx: tx.start([(1, 1, 1, NOON, ref)]))
+    stage.write(lambda tx: tx.start([(1, 1, 1, 1, NOON, ref)]))
     stage.write(lambda tx: tx.note_progress([(text, ref, 1)]))
 
     outcome = Outcome(Status.ERROR, Reason.INTERNAL, result=text, error=text)

@@ -173,6 +173,7 @@ class Entries:
                 kind,
                 backfill,
                 counts,
+                schedule.grant_ref,
                 self.crew.worker,
                 schedule.version,
                 now,
@@ -201,7 +202,8 @@ class Entries:
             return
         self.crew.take()
         started_at = run.started_at if run.started_at is not None else self.now
-        self._started.append((self.crew.worker, 1 if occupies else 0, schedule.version, started_at, run.ref))
+        permitted = (schedule.grant_ref, schedule.version, started_at)
+        self._started.append((self.crew.worker, 1 if occupies else 0, *permitted, run.ref))
         key, own = (run.attempt, run.backfill), (run.input, run.overlap)
         self._launch(schedule, state, (run.ref, run.token + 1), run.kind, run, key, occupies, own)
         if run.rounds:

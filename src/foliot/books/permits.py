@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from foliot.books.configurations import Scheduled
-from foliot.domain.budgets import RECENT, UNCOUNTED, Budget, Funds, Owner, WhenSpent
+from foliot.domain.budgets import RECENT, UNCOUNTED, Budget, Funds, Owner, WhenSpent, taken_to_cost
 from foliot.domain.credits import Pricing
 from foliot.domain.grants import Grant, grant_id, refusal_of
 from foliot.domain.runs import Reason
@@ -24,6 +24,8 @@ class Allowance(NamedTuple):
     """Whose budgets they are,"""
     lefts: tuple[tuple[int, WhenSpent], ...]
     """what is left of each, and what it does when it is spent."""
+    is_untouched: bool
+    """Whether nothing of them is spent or set aside."""
     costs: Sequence[int]
     """Of the schedule's last runs."""
     input: str | None
@@ -31,7 +33,11 @@ class Allowance(NamedTuple):
 
     def cost_of(self, own: str | None) -> int | None:
         """What a run may cost that has that input instead of the schedule's, if any; None: nobody knows, or asks."""
-        return self.pricing.cost_each(self.costs, self.input, own) if self.owners else None
+        if not self.owners:
+            return None
+        past = self.pricing.past_cost(self.costs, self.input, own)
+        guess = self.pricing.guess(self.input if own is None else own)
+        return taken_to_cost(past, guess, min(left for left, _ in self.lefts), self.is_untouched)
 
     @property
     def note(self) -> str:
@@ -52,7 +58,7 @@ class Allowance(NamedTuple):
         return Funds(self.lefts, self.cost_of(None), own)
 
 
-NO_BUDGET = Allowance((), (), (), None, Pricing())
+NO_BUDGET = Allowance((), (), False, (), None, Pricing())
 
 
 class _Judged(NamedTuple):
@@ -125,13 +131,14 @@ class Permits:
         if not budgets:
             return NO_BUDGET
         tx.hold_grant(schedule.grant_ref)
-        lefts = []
+        lefts, is_untouched = [], True
         for owner, ref, budget in budgets:
             spent = tx.spent_since(owner, ref, budget.begins_at(tx.now)) + taken.get((owner, ref), 0)
             lefts.append((budget.credits - spent, budget.when_spent))
+            is_untouched = is_untouched and spent == 0
         owners = tuple((owner, ref) for owner, ref, _ in budgets)
         costs = tx.recent_costs(schedule.ref, RECENT)
-        return Allowance(owners, tuple(lefts), costs, schedule.input, self.pricing)
+        return Allowance(owners, tuple(lefts), is_untouched, costs, schedule.input, self.pricing)
 
     def _look_up(self, tx: Transaction, schedule: Scheduled) -> _Judged:
         key = (schedule.grant_ref, schedule.target)

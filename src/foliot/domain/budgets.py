@@ -40,6 +40,10 @@ class WhenSpent(StrEnum):
     """It is skipped, and its schedule pauses with a note."""
 
 
+_MOST_CREDITS = 10**15
+"""That every database can add up."""
+
+
 class Budget(NamedTuple):
     """So many credits within the window."""
 
@@ -60,8 +64,8 @@ def read_budget(given: Any) -> Budget:
     if not isinstance(given, Mapping) or set(given) - {"credits", "per", "when_spent"}:
         raise Invalid(f"a budget takes credits, per and when_spent, got {given!r}")
     allowed = given.get("credits")
-    if isinstance(allowed, bool) or not isinstance(allowed, int) or allowed < 0:
-        raise Invalid(f"credits of a budget takes a whole number of 0 or more, got {allowed!r}")
+    if isinstance(allowed, bool) or not isinstance(allowed, int) or not 0 <= allowed <= _MOST_CREDITS:
+        raise Invalid(f"credits of a budget takes a whole number from 0 to {_MOST_CREDITS:,}, got {allowed!r:.80}")
     window, when_spent = given.get("per", Window.DAY), given.get("when_spent", WhenSpent.SKIP)
     if window not in list(Window):
         raise Invalid(f"per of a budget takes {', '.join(Window)}, got {window!r}")
@@ -90,6 +94,17 @@ def starts_within(left: int, estimate: int | None) -> int | None:
 def set_aside(left: int, estimate: int | None) -> int:
     """What a run that starts takes of what is left: what it may cost; all of it, while nobody knows what that is."""
     return max(0, left) if estimate is None else estimate
+
+
+def taken_to_cost(past: int | None, guess: int | None, left: int, is_untouched: bool) -> int | None:
+    """What a run is taken to cost under a budget with so much left: what the last ones did, else a guess.
+
+    None: nobody knows. A guess above a whole budget says nothing: else nothing could ever start that would show what it
+    really costs.
+    """
+    if past is not None:
+        return past
+    return None if guess is not None and is_untouched and guess > left else guess
 
 
 class Funds(NamedTuple):

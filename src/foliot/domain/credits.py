@@ -25,6 +25,7 @@ _UNLISTED_PRICE = Decimal("0.00002")
 _LONGEST_NAME = 200
 _MOST_USD = 1_000_000
 _MOST_TOKENS = 10**12
+_MOST_CHARGE = 10**16
 _MOST_PAYMENT = 10**15
 _MOST_BALANCE = 10**18
 
@@ -89,7 +90,12 @@ class Pricing(NamedTuple):
         return estimate_of(self.model_in(input), len(input or ""), self.markup)
 
     def cost_each(self, costs: Sequence[int], input: str | None, own: str | None = None) -> int | None:
-        """What a run may cost: the median of what the last ones did, else an estimate for its model; None: unknown.
+        """What a run may cost: the median of what the last ones did, else an estimate for its model; None: unknown."""
+        past = self.past_cost(costs, input, own)
+        return self.guess(input if own is None else own) if past is None else past
+
+    def past_cost(self, costs: Sequence[int], input: str | None, own: str | None = None) -> int | None:
+        """The median of what the last runs cost; None when they say nothing about the next.
 
         None is known to cost nothing but by its model: where the last ones did, the next, or one that fails, may cost
         something. Of a run with an input of its own, which names another model than its schedule's, the past says
@@ -97,9 +103,11 @@ class Pricing(NamedTuple):
         """
         model = self.model_in(input if own is None else own)
         is_like_them = own is None or self.model_in(own) in (None, self.model_in(input))
-        if is_like_them and costs and (any(costs) or model is None):
-            return max(1, round(median(costs)))
-        return None if model is None else self.estimate(input if own is None else own)
+        return max(1, round(median(costs))) if is_like_them and costs and (any(costs) or model is None) else None
+
+    def guess(self, input: str | None) -> int | None:
+        """What a run with that input may cost, as far as its model says; None when it names none."""
+        return None if self.model_in(input) is None else self.estimate(input)
 
     def needs_confirmation(self, slots: int, cost_each: int | None) -> bool:
         return slots > self.confirm_slots or slots * (cost_each or 0) > self.confirm_credits
@@ -185,8 +193,8 @@ class Meter:
 
 
 def credits_of(usd: Decimal, markup: Decimal) -> int:
-    """A cost in credits, rounded up once, at the end."""
-    return math.ceil(usd * markup * CREDITS_PER_USD)
+    """A cost in credits, rounded up once, at the end; no more than every database can add up."""
+    return min(math.ceil(usd * markup * CREDITS_PER_USD), _MOST_CHARGE)
 
 
 def read_cost(given: object) -> Decimal | None:

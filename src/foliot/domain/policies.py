@@ -195,7 +195,7 @@ def policies_of(
         "budget": None if budget is None else read_budget(budget),
         "max_calls": count_of("max_calls", max_calls),
         "max_tokens": count_of("max_tokens", max_tokens),
-        "max_credits": count_of("max_credits", max_credits),
+        "max_credits": count_of("max_credits", max_credits, 10**15),
     }
     return replace(base or Policies(), **{name: value for name, value in given.items() if value is not None})
 
@@ -205,10 +205,10 @@ def overlap_of(text: str | None) -> Overlap | None:
     return _option(Overlap, "overlap", text, OVERLAP_ALIASES)
 
 
-def count_of(name: str, count: int | None) -> int | None:
+def count_of(name: str, count: int | None, most: int = 10**9) -> int | None:
     """A whole number of at least 1, or None; Invalid for anything else."""
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 10**9):
-        raise Invalid(f"{name} takes a whole number from 1 to 1,000,000,000, got {count!r}")
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most):
+        raise Invalid(f"{name} takes a whole number from 1 to {most:,}, got {count!r:.80}")
     return count
 
 

@@ -86,12 +86,12 @@ def slug_of(name: str) -> str:
     return slug
 
 
-def text_of(name: str, text: str | None) -> str | None:
+def text_of(name: str, text: str | None, longest: int = _LONGEST_TEXT) -> str | None:
     """A text that people wrote; Invalid when it is too long, or has signs that cannot be written down everywhere."""
     if text is None:
         return None
-    if not isinstance(text, str) or len(text) > _LONGEST_TEXT or not "".join(text.split()).isprintable():
-        raise Invalid(f"{name} takes printable text of at most {_LONGEST_TEXT:,} characters, got {str(text)[:100]!r}")
+    if not isinstance(text, str) or len(text) > longest or not "".join(text.split()).isprintable():
+        raise Invalid(f"{name} takes printable text of at most {longest:,} characters, got {str(text)[:100]!r}")
     return text
 
 

@@ -58,6 +58,7 @@ def charge(tx: Transaction, bills: Sequence[Bill], pricing: Pricing) -> list[Cha
         if receipt is not None:
             known[bill.name] = receipts[bill.name] = receipt
     tx.save_receipts(list(receipts.values()))
+    tx.leave_open({receipt.run_ref for receipt in receipts.values() if receipt.credits is None})
     _take(tx, [receipt for receipt in receipts.values() if receipt.credits])
     return outcomes
 
@@ -136,14 +137,15 @@ def _bill_of_run(tx: Transaction, run_id: str, usage: Usage, *, is_there: bool) 
     row = tx.schedule(key.schedule_id)
     run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
     if row is not None and run is not None:
-        return Bill(run.ref, str(key), attempt, _payer(tx, run.ref, row.grant_ref, run_id), usage)
+        grant_ref = row.grant_ref if run.grant_ref is None else run.grant_ref
+        return Bill(run.ref, str(key), attempt, _payer(tx, run.ref, grant_ref, run_id), usage)
     if is_there:
         raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
     return None
 
 
 def _payer(tx: Transaction, run_ref: int, grant_ref: int, run_id: str) -> int:
-    """Who has paid for the run before; else who would now."""
+    """Who has paid for the run before; else who has permitted it."""
     known = tx.receipts_of(run_ref)
     if known:
         return known[0].account_ref

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from foliot.domain.budgets import RECENT, Owner, set_aside, starts_within
+from foliot.domain.budgets import RECENT, Owner, set_aside, starts_within, taken_to_cost
 from foliot.domain.credits import Pricing
 from foliot.domain.delivery import (
     Delivery,
@@ -260,8 +260,10 @@ class Requests:
         if grant.budget is None:
             return
         tx.hold_grant(grant.ref)
-        left = grant.budget.credits - tx.spent_since(Owner.GRANT, grant.ref, grant.budget.begins_at(tx.now))
-        cost = self._pricing.cost_each(tx.recent_spendings(Owner.GRANT, grant.ref, RECENT), None, wanted.input)
+        spent = tx.spent_since(Owner.GRANT, grant.ref, grant.budget.begins_at(tx.now))
+        left = grant.budget.credits - spent
+        past = self._pricing.past_cost(tx.recent_spendings(Owner.GRANT, grant.ref, RECENT), None, wanted.input)
+        cost = taken_to_cost(past, self._pricing.guess(wanted.input), left, is_untouched=spent == 0)
         if starts_within(left, cost) == 0:
             raise Denied(f"the budget of {grant.id} has {left:,} credits left, not enough: {Reason.OVER_BUDGET}")
         tx.reserve([(Owner.GRANT, grant.ref, ref, tx.now, set_aside(left, cost))])

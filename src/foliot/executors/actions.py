@@ -69,8 +69,16 @@ class ActionContext:
         cost: object = None,
         source: str = "foliot",
     ) -> None:
-        """Say that a billable call was made, as `ctx.report_usage` of a run does; the unit is this node's own."""
-        self.run.report_usage(f"{self._place}/{unit}", model=model, tokens=tokens, cost=cost, source=source)
+        """Say that a billable call was made, as `ctx.report_usage` of a run does; the unit is this node's own.
+
+        Another attempt at the node makes calls of its own.
+        """
+        again = f"~{self.attempt}" if self.attempt > 1 else ""
+        self.run.report_usage(self.unit_of(unit + again), model=model, tokens=tokens, cost=cost, source=source)
+
+    def unit_of(self, unit: str) -> str:
+        """What the run calls a call of this node."""
+        return f"{self._place}/{unit}"
 
 
 class ActionOutcome(NamedTuple):
@@ -170,7 +178,8 @@ def _report(context: ActionContext, said: Any) -> None:
     usages, wrong = usages_of(said)
     try:
         for unit, _, model, tokens, cost in usages:
-            context.report_usage(unit, model=model, tokens=tokens, cost=cost)
+            # Whoever answers knows by the key whether it is the same call once more, and names it accordingly.
+            context.run.report_usage(context.unit_of(unit), model=model, tokens=tokens, cost=cost)
     except Invalid as refusal:
         wrong = f"what it used was not charged: {refusal}"
     if wrong is not None:

@@ -3,7 +3,7 @@
 from foliot.books.entries import Entries
 from foliot.domain.credits import Posting as Kind
 from foliot.domain.credits import check_balance, payment_of
-from foliot.domain.errors import NotFound
+from foliot.domain.errors import Conflict, NotFound
 from foliot.domain.grants import LOCAL
 from foliot.domain.policies import limit_of, switch_of
 from foliot.domain.schedule import name_of, user_of
@@ -31,12 +31,18 @@ class AccountVerbs:
         return self._desk.read(act)
 
     def top_up(self, user: str, credits: int, reference: str) -> Account:
-        """Add credits, once for each reference: asked again with the same one, nothing happens."""
+        """Add credits, once for each reference: asked again with the same one, nothing happens.
+
+        Conflict when that was for another amount.
+        """
         owner, paid, why = user_of(user), payment_of(credits), name_of("reference", reference)
 
         def act(tx: Transaction, _: Entries) -> Account:
             account_ref = account_of(tx, owner)[1]
-            check_balance(owner, tx.post(account_ref, Kind.TOP_UP, {why: paid}) or 0)
+            after = tx.post(account_ref, Kind.TOP_UP, {why: paid})
+            check_balance(owner, after or 0)
+            if after is None and (before := tx.posted(account_ref, Kind.TOP_UP, why)) != paid:
+                raise Conflict(f"{why!r} has paid {before:,} credits to {owner} before: give this payment its own name")
             return account_view(tx.account(account_ref))
 
         return self._desk.write(act)

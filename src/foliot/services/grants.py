@@ -113,7 +113,7 @@ class GrantVerbs:
             waiting = tx.states(tx.waiting_under(ref)) if stops else []
             tx.revoke([ref])
             for state in waiting:
-                stop_waiting(tx, entries, state, Reason.CANCELLED_BY_USER)
+                stop_waiting(tx, entries, state, ref, Reason.CANCELLED_BY_USER)
             if stops:
                 tx.tell(tx.running_under(ref), Order.CANCEL_BY_USER)
                 tx.stop_requests(ref, outcome_text(BY_ORDER[Order.CANCEL_BY_USER]))

@@ -23,6 +23,8 @@ from foliot.services.desk import Desk, find_row
 from foliot.services.schedules import Moment
 from foliot.services.views import Gap, Question, Receipt, Run, question_view, receipt_view, run_view
 
+_LONGEST_ERROR = 10_000
+"""Somebody's traceback has its place."""
 Gaps = list[Gap]
 Receipts = list[Receipt]
 Questions = list[Question]
@@ -138,7 +140,7 @@ class RunVerbs:
             raise Invalid("a report takes a result or an error, got both: leave out the one that is not so")
         outcome = Outcome(Status.SUCCESS, result=json_text("result", result))
         if error is not None:
-            outcome = Outcome(Status.ERROR, Reason(code), error=text_of("error", error))
+            outcome = Outcome(Status.ERROR, Reason(code), error=text_of("error", error, _LONGEST_ERROR))
 
         def act(tx: Transaction, entries: Entries) -> None:
             complete(tx, entries, *_find_held(tx, run_id), run_id, token, outcome)
@@ -238,11 +240,11 @@ def _end(tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state
     post_end(tx, entries, scheduled(row), state, end_of_row(run, Outcome(Status.CANCELLED, reason)))
 
 
-def stop_waiting(tx: Transaction, entries: Entries, state: State, reason: Reason) -> None:
-    """End what waits for an answer of the schedule, which is held: nobody is to answer any more."""
+def stop_waiting(tx: Transaction, entries: Entries, state: State, grant_ref: int, reason: Reason) -> None:
+    """End what waits for an answer of the schedule, which is held, and began or would go on by that grant."""
     (row,) = tx.configurations([state.ref])
     for run in tx.open_runs(row.ref):
-        if run.status == Status.WAITING:
+        if run.status == Status.WAITING and grant_ref in (row.grant_ref, run.grant_ref):
             (state,) = tx.states([row.ref])
             _end(tx, entries, row, run, state, reason)
             entries.write(tx)

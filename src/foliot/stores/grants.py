@@ -69,19 +69,16 @@ class Grants(Part):
         return int(self._all(*asked)[0][0])
 
     def waiting_under(self, grant_ref: int) -> list[int]:
-        """The schedules with runs that wait for an answer, and go on by that permission."""
+        """The schedules with runs that wait for an answer, and began or would go on by that permission."""
         text = (
             "SELECT DISTINCT runs.schedule_ref FROM runs JOIN schedules ON schedules.ref = runs.schedule_ref"
-            " WHERE runs.status = 'waiting' AND schedules.grant_ref = ?"
+            " WHERE runs.status = 'waiting' AND (schedules.grant_ref = ? OR runs.grant_ref = ?)"
         )
-        return [int(row[0]) for row in self._all(text, grant_ref)]
+        return [int(row[0]) for row in self._all(text, grant_ref, grant_ref)]
 
     def running_under(self, grant_ref: int) -> list[int]:
         """The runs that are under way by that permission."""
-        text = (
-            "SELECT runs.ref FROM runs JOIN schedules ON schedules.ref = runs.schedule_ref"
-            " WHERE runs.status = 'running' AND schedules.grant_ref = ?"
-        )
+        text = "SELECT ref FROM runs WHERE status = 'running' AND grant_ref = ?"
         return [int(row[0]) for row in self._all(text, grant_ref)]
 
 

@@ -55,6 +55,12 @@ class Money(Part):
         self.dialect.insert(self.cursor, _POST, rows)
         return after
 
+    def posted(self, account_ref: int, kind: str, reference: str) -> int | None:
+        """What was added to the balance under that reference; None when nothing was."""
+        text = "SELECT amount FROM postings WHERE account_ref = ? AND kind = ? AND reference = ?"
+        rows = self._all(text, account_ref, kind, reference)
+        return int(rows[0][0]) if rows else None
+
     def postings(self, account_ref: int, limit: int) -> list[PostingRow]:
         """The account's ledger, the newest first."""
         text = f"SELECT {_POSTING} FROM postings WHERE account_ref = ? ORDER BY ref DESC LIMIT ?"

@@ -16,7 +16,7 @@ _IS_RUNNING = "runs.status || '' = 'running'"
 
 _START_NEW = InsertMany(
     "runs",
-    "ref schedule_ref nominal_at due_at kind:text backfill occupies worker version created_at started_at",
+    "ref schedule_ref nominal_at due_at kind:text backfill occupies grant_ref worker version created_at started_at",
     constants="status='running' token=1",
 )
 _RECORD = InsertMany(
@@ -27,7 +27,7 @@ _RECORD = InsertMany(
 _GAP = InsertMany("gaps", "schedule_ref first_at last_at size reason:text recorded_at")
 _START = UpdateMany(
     "runs",
-    "worker occupies version started_at",
+    "worker occupies grant_ref version started_at",
     keys="ref",
     constants="status='running' hold=NULL ready_for=NULL ready_at=NULL token=runs.token+1",
 )

@@ -9,7 +9,14 @@ from foliot.stores.part import Part
 
 _RESERVE = InsertMany("spendings", "owner:text owner_ref run_ref at reserved")
 _CHARGED = "coalesce((SELECT sum(credits) FROM receipts WHERE receipts.run_ref = spendings.run_ref), 0)"
-_IS_OPEN = "status = 'running' OR status = 'pending' OR status = 'waiting'"
+_IS_UNKNOWN = "EXISTS (SELECT 1 FROM receipts WHERE receipts.run_ref = spendings.run_ref AND receipts.credits IS NULL)"
+_IS_OPEN = (
+    "(EXISTS (SELECT 1 FROM runs WHERE runs.ref = spendings.run_ref"
+    " AND (status = 'running' OR status = 'pending' OR status = 'waiting'))"
+    # What was asked for from outside has no run, and the number of its request, negative, instead.
+    " OR EXISTS (SELECT 1 FROM execution_requests e WHERE e.ref = -spendings.run_ref"
+    f" AND e.stage <> '{RequestStage.DONE}'))"
+)
 
 
 class Spendings(Part):
@@ -21,25 +28,22 @@ class Spendings(Part):
         self.dialect.insert(self.cursor, _RESERVE, rows)
 
     def spent_since(self, owner: Owner, owner_ref: int, since: int) -> int:
-        """What counts: spent since then; for what is not over, what is reserved, or more if it was charged with more.
+        """What counts: spent since then; what is reserved, or more if it was charged with more, of what is not over.
 
-        Runs that ended meanwhile are settled.
+        The same of what is over since then, as long as the cost of one of its calls is not known. Other runs that ended
+        meanwhile are settled.
         """
+        whose = (str(owner), owner_ref)
         self._do(
             f"UPDATE spendings SET spent = {_CHARGED} WHERE owner = ? AND owner_ref = ? AND spent IS NULL"
-            f" AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.ref = spendings.run_ref AND ({_IS_OPEN}))"
-            # What was asked for from outside has no run, and the number of its request, negative, instead.
-            " AND NOT EXISTS (SELECT 1 FROM execution_requests e WHERE e.ref = -spendings.run_ref"
-            f" AND e.stage <> '{RequestStage.DONE}')",
-            *(str(owner), owner_ref),
+            f" AND NOT {_IS_OPEN} AND NOT {_IS_UNKNOWN}",
+            *whose,
         )
         rows = "FROM spendings WHERE owner = ? AND owner_ref = ? AND"
         text = f"SELECT coalesce(sum(spent), 0) {rows} at > ? AND spent IS NOT NULL"
-        spent = self._all(text, str(owner), owner_ref, since)
-        text = f"SELECT reserved, {_CHARGED} {rows} spent IS NULL"
-        return int(spent[0][0]) + sum(
-            max(int(taken) for taken in row) for row in self._all(text, str(owner), owner_ref)
-        )
+        spent = self._all(text, *whose, since)
+        text = f"SELECT reserved, {_CHARGED} {rows} spent IS NULL AND (at > ? OR {_IS_OPEN})"
+        return int(spent[0][0]) + sum(max(int(taken) for taken in row) for row in self._all(text, *whose, since))
 
     def hold_budgets(self, run_refs: Iterable[int]) -> None:
         """Whoever else admits runs by the budgets that these runs have taken of waits until this transaction is over.
@@ -62,6 +66,13 @@ class Spendings(Part):
             f" WHERE {self.dialect.any_of('run_ref')}",
             *(self.now, self.dialect.list_of(run_refs)),
         )
+
+    def leave_open(self, run_refs: Iterable[int]) -> None:
+        """Nobody knows yet what these have spent, though they may have been settled."""
+        refs = list(run_refs)
+        if refs:
+            text = f"UPDATE spendings SET spent = NULL WHERE {self.dialect.any_of('run_ref')} AND spent IS NOT NULL"
+            self._do(text, self.dialect.list_of(refs))
 
     def recent_spendings(self, owner: Owner, owner_ref: int, limit: int) -> list[int]:
         """What the last runs under that budget were charged with, in credits."""

@@ -231,6 +231,8 @@ runs = Table(
     Column("occupies", Number, nullable=False, server_default=text("0")),
     Column("overlap", Text),
     Column("orders", Text),
+    # By which it was last permitted to start: who pays for it, whoever has the schedule by now.
+    Column("grant_ref", Number),
     Column("worker", Number),
     Column("token", Number, nullable=False, server_default=text("0")),
     Column("losses", Number, nullable=False, server_default=text("0")),
@@ -316,6 +318,8 @@ execution_requests = Table(
     one_of("stage", RequestStage),
     CheckConstraint("verdict IS NULL OR " + str(one_of("verdict", Verdict).sqltext), name="verdict"),
     sqlite_strict=True,
+    # Receipts name it by its key, and outlive it: no other may have that key.
+    sqlite_autoincrement=True,
 )
 _OVER = text("ended_at IS NOT NULL")
 Index("execution_requests_run", execution_requests.c.run)

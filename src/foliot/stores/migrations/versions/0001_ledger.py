@@ -13,108 +13,47 @@ def upgrade() -> None:
     if op.get_bind().dialect.supports_sequences:
         op.execute(sa.schema.CreateSequence(sa.Sequence("run_refs", increment=1000)))
     op.create_table(
-        "targets",
+        "execution_requests",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("registered_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.PrimaryKeyConstraint("ref", name=op.f("targets_pkey")),
-        sa.UniqueConstraint("name", name=op.f("targets_name_key")),
-        sqlite_strict=True,
-    )
-    op.create_table(
-        "users",
-        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.PrimaryKeyConstraint("ref", name=op.f("users_pkey")),
-        sa.UniqueConstraint("id", name=op.f("users_id_key")),
-        sqlite_strict=True,
-    )
-    op.create_table(
-        "accounts",
-        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("is_default", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column(
-            "balance",
-            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
-            server_default=sa.text("0"),
-            nullable=False,
-        ),
-        sa.Column("is_limited", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["user_ref"], ["users.ref"], name=op.f("accounts_user_ref_fkey")),
-        sa.PrimaryKeyConstraint("ref", name=op.f("accounts_pkey")),
-        sqlite_strict=True,
-    )
-    with op.batch_alter_table("accounts", schema=None) as batch_op:
-        batch_op.create_index(
-            "accounts_default",
-            ["user_ref"],
-            unique=True,
-            sqlite_where=sa.text("is_default = 1"),
-            postgresql_where=sa.text("is_default = 1"),
-        )
-
-    op.create_table(
-        "postings",
-        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("account_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("amount", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("balance_after", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("reference", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.CheckConstraint("kind = 'charge' OR kind = 'refund' OR kind = 'top_up'", name=op.f("postings_kind_check")),
-        sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("postings_account_ref_fkey")),
-        sa.PrimaryKeyConstraint("ref", name=op.f("postings_pkey")),
-        sa.UniqueConstraint("account_ref", "kind", "reference", name="postings_once"),
-        sqlite_strict=True,
-    )
-    op.create_table(
-        "receipts",
-        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("account_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("source", sa.Text(), nullable=False),
-        sa.Column("reference", sa.Text(), nullable=False),
-        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("unit", sa.Text(), nullable=False),
-        sa.Column("model", sa.Text(), nullable=True),
-        sa.Column("tokens", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("cost", sa.Text(), nullable=True),
-        sa.Column("credits", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("receipts_account_ref_fkey")),
-        sa.PrimaryKeyConstraint("ref", name=op.f("receipts_pkey")),
-        sa.UniqueConstraint("source", "reference", name="receipts_once"),
-        sqlite_strict=True,
-    )
-    with op.batch_alter_table("receipts", schema=None) as batch_op:
-        batch_op.create_index("receipts_run", ["run_ref"], unique=False)
-
-    op.create_table(
-        "spendings",
-        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("target", sa.Text(), nullable=False),
+        sa.Column("caller", sa.Text(), nullable=False),
+        sa.Column("grant_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run", sa.Text(), nullable=False),
+        sa.Column("attempt", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("stage", sa.Text(), nullable=False),
         sa.Column("owner", sa.Text(), nullable=False),
-        sa.Column("owner_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("reserved", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("spent", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.CheckConstraint("owner = 'grant' OR owner = 'schedule'", name=op.f("spendings_owner_check")),
-        sa.PrimaryKeyConstraint("ref", name=op.f("spendings_pkey")),
+        sa.Column("token", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("lease_until", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("verdict", sa.Text(), nullable=True),
+        sa.Column("decided_by", sa.Text(), nullable=True),
+        sa.Column("outcome", sa.Text(), nullable=True),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.CheckConstraint(
+            "stage = 'done' OR stage = 'held' OR stage = 'in_progress' OR stage = 'released'",
+            name=op.f("execution_requests_stage_check"),
+        ),
+        sa.CheckConstraint(
+            "verdict IS NULL OR verdict = 'approve' OR verdict = 'reject' OR verdict = 'revise'",
+            name=op.f("execution_requests_verdict_check"),
+        ),
+        sa.PrimaryKeyConstraint("ref", name=op.f("execution_requests_pkey")),
+        sa.UniqueConstraint("key", name=op.f("execution_requests_key_key")),
+        sqlite_autoincrement=True,
         sqlite_strict=True,
     )
-    with op.batch_alter_table("spendings", schema=None) as batch_op:
-        batch_op.create_index("spendings_window", ["owner", "owner_ref", "at"], unique=False)
+    with op.batch_alter_table("execution_requests", schema=None) as batch_op:
         batch_op.create_index(
-            "spendings_open",
-            ["owner", "owner_ref"],
+            "execution_requests_ended",
+            ["ended_at"],
             unique=False,
-            sqlite_where=sa.text("spent IS NULL"),
-            postgresql_where=sa.text("spent IS NULL"),
+            sqlite_where=sa.text("ended_at IS NOT NULL"),
+            postgresql_where=sa.text("ended_at IS NOT NULL"),
         )
-        batch_op.create_index("spendings_run", ["run_ref"], unique=False)
+        batch_op.create_index("execution_requests_run", ["run"], unique=False)
 
     op.create_table(
         "questions",
@@ -156,71 +95,148 @@ def upgrade() -> None:
         )
 
     op.create_table(
-        "execution_requests",
-        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("hash", sa.Text(), nullable=False),
-        sa.Column("target", sa.Text(), nullable=False),
-        sa.Column("caller", sa.Text(), nullable=False),
-        sa.Column("grant_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("run", sa.Text(), nullable=False),
-        sa.Column("attempt", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("stage", sa.Text(), nullable=False),
-        sa.Column("owner", sa.Text(), nullable=False),
-        sa.Column("token", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("lease_until", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("verdict", sa.Text(), nullable=True),
-        sa.Column("decided_by", sa.Text(), nullable=True),
-        sa.Column("outcome", sa.Text(), nullable=True),
-        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.CheckConstraint(
-            "stage = 'done' OR stage = 'held' OR stage = 'in_progress' OR stage = 'released'",
-            name=op.f("execution_requests_stage_check"),
-        ),
-        sa.CheckConstraint(
-            "verdict IS NULL OR verdict = 'approve' OR verdict = 'reject' OR verdict = 'revise'",
-            name=op.f("execution_requests_verdict_check"),
-        ),
-        sa.PrimaryKeyConstraint("ref", name=op.f("execution_requests_pkey")),
-        sa.UniqueConstraint("key", name=op.f("execution_requests_key_key")),
-        sqlite_strict=True,
-    )
-    with op.batch_alter_table("execution_requests", schema=None) as batch_op:
-        batch_op.create_index("execution_requests_run", ["run"], unique=False)
-        batch_op.create_index(
-            "execution_requests_ended",
-            ["ended_at"],
-            unique=False,
-            sqlite_where=sa.text("ended_at IS NOT NULL"),
-            postgresql_where=sa.text("ended_at IS NOT NULL"),
-        )
-
-    op.create_table(
-        "grants",
-        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("account_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("scopes", sa.Text(), nullable=False),
-        sa.Column("expires_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("revoked_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("budget", sa.Text(), nullable=True),
-        sa.Column("is_shared", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("grants_account_ref_fkey")),
-        sa.ForeignKeyConstraint(["user_ref"], ["users.ref"], name=op.f("grants_user_ref_fkey")),
-        sa.PrimaryKeyConstraint("ref", name=op.f("grants_pkey")),
-        sqlite_strict=True,
-    )
-    with op.batch_alter_table("grants", schema=None) as batch_op:
-        batch_op.create_index("grants_user", ["user_ref"], unique=False)
-
-    op.create_table(
         "revisions",
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("number", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("revisions_pkey")),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "runs",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("schedule_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("nominal_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("due_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column(
+            "backfill",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            server_default=sa.text("0"),
+            nullable=False,
+        ),
+        sa.Column(
+            "attempt", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("1"), nullable=False
+        ),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("hold", sa.Text(), nullable=True),
+        sa.Column(
+            "occupies",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            server_default=sa.text("0"),
+            nullable=False,
+        ),
+        sa.Column("overlap", sa.Text(), nullable=True),
+        sa.Column("orders", sa.Text(), nullable=True),
+        sa.Column("grant_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("worker", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column(
+            "token", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column(
+            "losses", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column(
+            "rounds", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column("ready_for", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("ready_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("retry_of", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("started_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("input", sa.Text(), nullable=True),
+        sa.Column("result", sa.Text(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("progress", sa.Text(), nullable=True),
+        sa.CheckConstraint(
+            "hold IS NULL OR hold = 'due' OR hold = 'overlap' OR hold = 'paused' OR hold = 'retry'",
+            name=op.f("runs_hold_check"),
+        ),
+        sa.CheckConstraint("kind = 'slot' OR kind = 'backfill' OR kind = 'manual'", name=op.f("runs_kind_check")),
+        sa.CheckConstraint(
+            "orders IS NULL OR orders = 'cancel_by_policy' OR orders = 'cancel_by_user'", name=op.f("runs_orders_check")
+        ),
+        sa.CheckConstraint(
+            "overlap IS NULL OR overlap = 'allow_all' OR overlap = 'buffer_all' OR overlap = 'buffer_one' OR overlap = 'cancel_other' OR overlap = 'skip' OR overlap = 'terminate_other'",
+            name=op.f("runs_overlap_check"),
+        ),
+        sa.CheckConstraint(
+            "reason IS NULL OR reason = 'aborted' OR reason = 'buffer_full' OR reason = 'cancelled_by_policy' OR reason = 'cancelled_by_user' OR reason = 'decision_expired' OR reason = 'finalization_lost' OR reason = 'grant_expired' OR reason = 'grant_not_found' OR reason = 'grant_revoked' OR reason = 'grant_scope' OR reason = 'insufficient_credits' OR reason = 'internal' OR reason = 'invalid_request' OR reason = 'limit_reached' OR reason = 'lost' OR reason = 'missed' OR reason = 'not_found' OR reason = 'out_of_window' OR reason = 'over_budget' OR reason = 'overlap' OR reason = 'paused' OR reason = 'provider_unavailable' OR reason = 'rate_limit' OR reason = 'rejected' OR reason = 'run_limit' OR reason = 'schedule_deleted' OR reason = 'skipped_by_user' OR reason = 'superseded' OR reason = 'terminated' OR reason = 'timeout'",
+            name=op.f("runs_reason_check"),
+        ),
+        sa.CheckConstraint(
+            "status = 'running' OR status = 'cancelled' OR status = 'error' OR status = 'pending' OR status = 'skipped' OR status = 'success' OR status = 'waiting'",
+            name=op.f("runs_status_check"),
+        ),
+        sa.PrimaryKeyConstraint("ref", name=op.f("runs_pkey")),
+        sa.UniqueConstraint("schedule_ref", "nominal_at", "kind", "backfill", "attempt", name="runs_slot"),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("runs", schema=None) as batch_op:
+        batch_op.create_index(
+            "runs_leased",
+            ["worker"],
+            unique=False,
+            sqlite_where=sa.text("status = 'running'"),
+            postgresql_where=sa.text("status = 'running'"),
+        )
+        batch_op.create_index(
+            "runs_open",
+            ["schedule_ref"],
+            unique=False,
+            sqlite_where=sa.text("status = 'running' OR status = 'pending' OR status = 'waiting'"),
+            postgresql_where=sa.text("status = 'running' OR status = 'pending' OR status = 'waiting'"),
+        )
+        batch_op.create_index(
+            "runs_ready",
+            ["ready_for", "ready_at"],
+            unique=False,
+            sqlite_where=sa.text("ready_for IS NOT NULL"),
+            postgresql_where=sa.text("ready_for IS NOT NULL"),
+        )
+
+    op.create_table(
+        "spendings",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("owner_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("reserved", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("spent", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.CheckConstraint("owner = 'grant' OR owner = 'schedule'", name=op.f("spendings_owner_check")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("spendings_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("spendings", schema=None) as batch_op:
+        batch_op.create_index(
+            "spendings_open",
+            ["owner", "owner_ref"],
+            unique=False,
+            sqlite_where=sa.text("spent IS NULL"),
+            postgresql_where=sa.text("spent IS NULL"),
+        )
+        batch_op.create_index("spendings_run", ["run_ref"], unique=False)
+        batch_op.create_index("spendings_window", ["owner", "owner_ref", "at"], unique=False)
+
+    op.create_table(
+        "targets",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("registered_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.PrimaryKeyConstraint("ref", name=op.f("targets_pkey")),
+        sa.UniqueConstraint("name", name=op.f("targets_name_key")),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "users",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.PrimaryKeyConstraint("ref", name=op.f("users_pkey")),
+        sa.UniqueConstraint("id", name=op.f("users_id_key")),
         sqlite_strict=True,
     )
     op.create_table(
@@ -241,6 +257,84 @@ def upgrade() -> None:
             unique=False,
             sqlite_where=sa.text("lease_until IS NOT NULL"),
             postgresql_where=sa.text("lease_until IS NOT NULL"),
+        )
+
+    op.create_table(
+        "workflows",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("dag", sa.Text(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("created_by", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("ref", name=op.f("workflows_pkey")),
+        sa.UniqueConstraint("id", "version", name="workflows_version"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "accounts",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("is_default", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column(
+            "balance", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column("is_limited", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["user_ref"], ["users.ref"], name=op.f("accounts_user_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("accounts_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("accounts", schema=None) as batch_op:
+        batch_op.create_index(
+            "accounts_default",
+            ["user_ref"],
+            unique=True,
+            sqlite_where=sa.text("is_default = 1"),
+            postgresql_where=sa.text("is_default = 1"),
+        )
+
+    op.create_table(
+        "node_states",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run", sa.Text(), nullable=False),
+        sa.Column("workflow_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("user_id", sa.Text(), nullable=False),
+        sa.Column("node", sa.Text(), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("attempt", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("input", sa.Text(), nullable=True),
+        sa.Column("output", sa.Text(), nullable=True),
+        sa.Column("vars", sa.Text(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("usages", sa.Text(), nullable=True),
+        sa.Column("idempotency_key", sa.Text(), nullable=True),
+        sa.Column("started_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.CheckConstraint(
+            "reason IS NULL OR reason = 'aborted' OR reason = 'insufficient_credits' OR reason = 'internal' OR reason = 'invalid_request' OR reason = 'not_found' OR reason = 'provider_unavailable' OR reason = 'rate_limit' OR reason = 'timeout'",
+            name=op.f("node_states_reason_check"),
+        ),
+        sa.CheckConstraint(
+            "status = 'DONE' OR status = 'ERROR' OR status = 'PENDING' OR status = 'RUNNING' OR status = 'SKIPPED'",
+            name=op.f("node_states_status_check"),
+        ),
+        sa.ForeignKeyConstraint(["workflow_ref"], ["workflows.ref"], name=op.f("node_states_workflow_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("node_states_pkey")),
+        sa.UniqueConstraint("run", "node", "path", name="node_states_once"),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("node_states", schema=None) as batch_op:
+        batch_op.create_index("node_states_age", ["started_at"], unique=False)
+        batch_op.create_index(
+            "node_states_key",
+            ["idempotency_key"],
+            unique=False,
+            sqlite_where=sa.text("idempotency_key IS NOT NULL AND status = 'DONE'"),
+            postgresql_where=sa.text("idempotency_key IS NOT NULL AND status = 'DONE'"),
         )
 
     op.create_table(
@@ -344,8 +438,8 @@ def upgrade() -> None:
         ),
         sa.ForeignKeyConstraint(["ref"], ["schedules.ref"], name=op.f("cursors_ref_fkey")),
         sa.PrimaryKeyConstraint("ref", name=op.f("cursors_pkey")),
-        sqlite_strict=True,
         postgresql_with={"fillfactor": 50},
+        sqlite_strict=True,
     )
     with op.batch_alter_table("cursors", schema=None) as batch_op:
         batch_op.create_index("cursors_wake", ["target", "wake_at", "ref"], unique=False)
@@ -368,151 +462,56 @@ def upgrade() -> None:
         batch_op.create_index("gaps_slots", ["schedule_ref", "first_at"], unique=False)
 
     op.create_table(
-        "runs",
-        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
-        sa.Column("schedule_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("nominal_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("due_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column(
-            "backfill",
-            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
-            server_default=sa.text("0"),
-            nullable=False,
-        ),
-        sa.Column(
-            "attempt", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("1"), nullable=False
-        ),
-        sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=True),
-        sa.Column("hold", sa.Text(), nullable=True),
-        sa.Column(
-            "occupies",
-            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
-            server_default=sa.text("0"),
-            nullable=False,
-        ),
-        sa.Column("overlap", sa.Text(), nullable=True),
-        sa.Column("orders", sa.Text(), nullable=True),
-        sa.Column("worker", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column(
-            "token", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
-        ),
-        sa.Column(
-            "losses", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
-        ),
-        sa.Column(
-            "rounds", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
-        ),
-        sa.Column("ready_for", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("ready_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("retry_of", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        "grants",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("account_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("scopes", sa.Text(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("revoked_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("budget", sa.Text(), nullable=True),
+        sa.Column("is_shared", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("started_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("input", sa.Text(), nullable=True),
-        sa.Column("result", sa.Text(), nullable=True),
-        sa.Column("error", sa.Text(), nullable=True),
-        sa.Column("progress", sa.Text(), nullable=True),
-        sa.CheckConstraint(
-            "hold IS NULL OR hold = 'due' OR hold = 'overlap' OR hold = 'paused' OR hold = 'retry'",
-            name=op.f("runs_hold_check"),
-        ),
-        sa.CheckConstraint("kind = 'slot' OR kind = 'backfill' OR kind = 'manual'", name=op.f("runs_kind_check")),
-        sa.CheckConstraint(
-            "orders IS NULL OR orders = 'cancel_by_policy' OR orders = 'cancel_by_user'", name=op.f("runs_orders_check")
-        ),
-        sa.CheckConstraint(
-            "overlap IS NULL OR overlap = 'allow_all' OR overlap = 'buffer_all' OR overlap = 'buffer_one' OR overlap = 'cancel_other' OR overlap = 'skip' OR overlap = 'terminate_other'",
-            name=op.f("runs_overlap_check"),
-        ),
-        sa.CheckConstraint(
-            "reason IS NULL OR reason = 'aborted' OR reason = 'buffer_full' OR reason = 'cancelled_by_policy' OR reason = 'cancelled_by_user' OR reason = 'decision_expired' OR reason = 'finalization_lost' OR reason = 'grant_expired' OR reason = 'grant_not_found' OR reason = 'grant_revoked' OR reason = 'grant_scope' OR reason = 'insufficient_credits' OR reason = 'internal' OR reason = 'invalid_request' OR reason = 'limit_reached' OR reason = 'lost' OR reason = 'missed' OR reason = 'not_found' OR reason = 'out_of_window' OR reason = 'over_budget' OR reason = 'overlap' OR reason = 'paused' OR reason = 'provider_unavailable' OR reason = 'rate_limit' OR reason = 'rejected' OR reason = 'run_limit' OR reason = 'schedule_deleted' OR reason = 'skipped_by_user' OR reason = 'superseded' OR reason = 'terminated' OR reason = 'timeout'",
-            name=op.f("runs_reason_check"),
-        ),
-        sa.CheckConstraint(
-            "status = 'running' OR status = 'cancelled' OR status = 'error' OR status = 'pending' OR status = 'skipped' OR status = 'success' OR status = 'waiting'",
-            name=op.f("runs_status_check"),
-        ),
-        sa.PrimaryKeyConstraint("ref", name=op.f("runs_pkey")),
-        sa.UniqueConstraint("schedule_ref", "nominal_at", "kind", "backfill", "attempt", name="runs_slot"),
+        sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("grants_account_ref_fkey")),
+        sa.ForeignKeyConstraint(["user_ref"], ["users.ref"], name=op.f("grants_user_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("grants_pkey")),
         sqlite_strict=True,
     )
-    with op.batch_alter_table("runs", schema=None) as batch_op:
-        batch_op.create_index(
-            "runs_leased",
-            ["worker"],
-            unique=False,
-            sqlite_where=sa.text("status = 'running'"),
-            postgresql_where=sa.text("status = 'running'"),
-        )
-        batch_op.create_index(
-            "runs_open",
-            ["schedule_ref"],
-            unique=False,
-            sqlite_where=sa.text("status = 'running' OR status = 'pending' OR status = 'waiting'"),
-            postgresql_where=sa.text("status = 'running' OR status = 'pending' OR status = 'waiting'"),
-        )
-        batch_op.create_index(
-            "runs_ready",
-            ["ready_for", "ready_at"],
-            unique=False,
-            sqlite_where=sa.text("ready_for IS NOT NULL"),
-            postgresql_where=sa.text("ready_for IS NOT NULL"),
-        )
+    with op.batch_alter_table("grants", schema=None) as batch_op:
+        batch_op.create_index("grants_user", ["user_ref"], unique=False)
 
     op.create_table(
-        "workflows",
+        "postings",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("dag", sa.Text(), nullable=False),
-        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("account_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("amount", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("balance_after", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("reference", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("created_by", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("ref", name=op.f("workflows_pkey")),
-        sa.UniqueConstraint("id", "version", name="workflows_version"),
+        sa.CheckConstraint("kind = 'charge' OR kind = 'refund' OR kind = 'top_up'", name=op.f("postings_kind_check")),
+        sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("postings_account_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("postings_pkey")),
+        sa.UniqueConstraint("account_ref", "kind", "reference", name="postings_once"),
         sqlite_strict=True,
     )
     op.create_table(
-        "node_states",
+        "receipts",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("run", sa.Text(), nullable=False),
-        sa.Column("workflow_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("user_id", sa.Text(), nullable=False),
-        sa.Column("node", sa.Text(), nullable=False),
-        sa.Column("path", sa.Text(), nullable=False),
-        sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("attempt", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("input", sa.Text(), nullable=True),
-        sa.Column("output", sa.Text(), nullable=True),
-        sa.Column("vars", sa.Text(), nullable=True),
-        sa.Column("reason", sa.Text(), nullable=True),
-        sa.Column("error", sa.Text(), nullable=True),
-        sa.Column("usages", sa.Text(), nullable=True),
-        sa.Column("idempotency_key", sa.Text(), nullable=True),
-        sa.Column("started_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.CheckConstraint(
-            "reason IS NULL OR reason = 'aborted' OR reason = 'insufficient_credits' OR reason = 'internal' OR reason = 'invalid_request' OR reason = 'not_found' OR reason = 'provider_unavailable' OR reason = 'rate_limit' OR reason = 'timeout'",
-            name=op.f("node_states_reason_check"),
-        ),
-        sa.CheckConstraint(
-            "status = 'DONE' OR status = 'ERROR' OR status = 'PENDING' OR status = 'RUNNING' OR status = 'SKIPPED'",
-            name=op.f("node_states_status_check"),
-        ),
-        sa.ForeignKeyConstraint(["workflow_ref"], ["workflows.ref"], name=op.f("node_states_workflow_ref_fkey")),
-        sa.PrimaryKeyConstraint("ref", name=op.f("node_states_pkey")),
-        sa.UniqueConstraint("run", "node", "path", name="node_states_once"),
+        sa.Column("account_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("reference", sa.Text(), nullable=False),
+        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("unit", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=True),
+        sa.Column("tokens", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("cost", sa.Text(), nullable=True),
+        sa.Column("credits", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["account_ref"], ["accounts.ref"], name=op.f("receipts_account_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("receipts_pkey")),
+        sa.UniqueConstraint("source", "reference", name="receipts_once"),
         sqlite_strict=True,
     )
-    with op.batch_alter_table("node_states", schema=None) as batch_op:
-        batch_op.create_index("node_states_age", ["started_at"], unique=False)
-        batch_op.create_index(
-            "node_states_key",
-            ["idempotency_key"],
-            unique=False,
-            sqlite_where=sa.text("idempotency_key IS NOT NULL AND status = 'DONE'"),
-            postgresql_where=sa.text("idempotency_key IS NOT NULL AND status = 'DONE'"),
-        )
+    with op.batch_alter_table("receipts", schema=None) as batch_op:
+        batch_op.create_index("receipts_run", ["run_ref"], unique=False)
