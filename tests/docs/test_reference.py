@@ -44,6 +44,8 @@ PUBLIC: dict[str, Any] = {
     "Workflow": workflows.Workflow,
     "NodeState": workflows.NodeState,
     "ActionContext": ActionContext,
+    "Model": foliot.Model,
+    "read_catalogue": foliot.read_catalogue,
     "Estimate": views.Estimate,
     "Grant": views.Grant,
     "Account": views.Account,

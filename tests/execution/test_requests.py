@@ -241,12 +241,12 @@ def test_who_was_taken_for_dead_is_fenced_and_its_outcome_is_not_kept(
 def test_what_was_charged_for_a_request_is_nobody_elses_though_it_was_forgotten(app: Foliot) -> None:
     """Its receipts are kept for longer than it is."""
     app.graph("idle")(lambda: None)
-    grants = {user: app.grants.create("graph:execute:python:*", user=user).id for user in ("ann", "bob")}
+    grants = {user: app.grants.create("graph:execute:python:*", user=user).id for user in ("ann", "eve")}
     run(app.execute("send", key="old", grant=grants["ann"]))
     app.parts.database.write(lambda tx: tx.remove_requests(tx.now + 1))
-    run(app.execute("idle", key="new", grant=grants["bob"], run_id="his"))
-    assert app.runs.receipts("his") == []
-    app.report_usage("his", "late", cost="0.001")
+    run(app.execute("idle", key="new", grant=grants["eve"], run_id="hers"))
+    assert app.runs.receipts("hers") == []
+    app.report_usage("hers", "late", cost="0.001")
     assert balances(app) == (-10_000, -10_000)
 
 

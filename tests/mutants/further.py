@@ -296,8 +296,8 @@ FURTHER = (
         (
             Change(
                 "books/permits.py",
-                "self.pricing.cost_each(self.costs, self.input, own)",
-                "self.pricing.cost_each(self.costs, self.input)",
+                "self.pricing.past_cost(self.costs, self.input, own)",
+                "self.pricing.past_cost(self.costs, self.input)",
             ),
         ),
         "tests/sdk/test_budgets.py"

@@ -136,7 +136,7 @@ def test_a_backfill_judges_what_is_beyond_the_budget_when_its_own_runs_are_over(
     create(world, budget=a_budget(3))
     world.app.schedules.trigger("digest")
     world.advance(minutes=1)
-    free = {"seconds": 60, "unknown": True}
+    free = {"seconds": 60, "idle": True}
     world.app.schedules.backfill("digest", at("11:10"), at("12:00"), which="all", concurrency=4, input=free)
     world.advance(seconds=30)
     assert fates(world) == ["running", "running", "success"]

@@ -69,16 +69,9 @@ class ActionContext:
         cost: object = None,
         source: str = "foliot",
     ) -> None:
-        """Say that a billable call was made, as `ctx.report_usage` of a run does; the unit is this node's own.
-
-        Another attempt at the node makes calls of its own.
-        """
+        """Say that a billable call was made, as `ctx.report_usage` of a run does; the unit is this attempt's own."""
         again = f"~{self.attempt}" if self.attempt > 1 else ""
-        self.run.report_usage(self.unit_of(unit + again), model=model, tokens=tokens, cost=cost, source=source)
-
-    def unit_of(self, unit: str) -> str:
-        """What the run calls a call of this node."""
-        return f"{self._place}/{unit}"
+        self.run.report_usage(f"{self._place}/{unit}{again}", model=model, tokens=tokens, cost=cost, source=source)
 
 
 class ActionOutcome(NamedTuple):
@@ -176,10 +169,11 @@ class Actions:
 def _report(context: ActionContext, said: Any) -> None:
     """Have what an answer says that it has used charged; that it cannot be makes no failure of the call."""
     usages, wrong = usages_of(said)
+    place = Place(context.node, context.path)
     try:
         for unit, _, model, tokens, cost in usages:
             # Whoever answers knows by the key whether it is the same call once more, and names it accordingly.
-            context.run.report_usage(context.unit_of(unit), model=model, tokens=tokens, cost=cost)
+            context.run.report_usage(f"{place}/{unit}", model=model, tokens=tokens, cost=cost)
     except Invalid as refusal:
         wrong = f"what it used was not charged: {refusal}"
     if wrong is not None:
