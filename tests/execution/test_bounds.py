@@ -271,7 +271,7 @@ def a_request_about_a_run(world: World, **policies: Any) -> dict[str, Any]:
 
     def lease(tx: Any) -> None:
         (ref,) = [row.ref for row in tx.list_runs(RunFilter())]
-        tx.start([(tx.register("far away"), 1, 1, tx.now, ref)])
+        tx.start([(tx.register("far away"), 1, 1, 1, tx.now, ref)])
 
     world.app.parts.database.write(lease)
     grant = world.app.schedules.get("digest").grant
