@@ -7,7 +7,6 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from foliot.domain.credits import Usage
-from foliot.domain.delivery import payer_key
 from foliot.domain.errors import Invalid
 from foliot.domain.events import DONE, ErrorCode, Event, Failed, Final, StatusNote
 from foliot.domain.instants import instant_of, rfc3339
@@ -17,7 +16,7 @@ from foliot.domain.progression import Ending, Progression, Ready
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
 from foliot.domain.workflows import Workflow
-from foliot.execution.context import Cancelled, Context, LimitExceeded
+from foliot.execution.context import Cancelled, Context, LimitExceeded, kept_as
 from foliot.execution.executing import Execution, Request, failure_of, success_of
 from foliot.execution.records import Records
 from foliot.executors.actions import ActionContext, ActionOutcome, Actions
@@ -63,7 +62,7 @@ class DagExecutor:
 
         async def stream() -> AsyncIterator[Event]:
             context = request.context
-            run = _Run(request, self.actions, Journal(self._records(), _recorded_as(context), context.user))
+            run = _Run(request, self.actions, Journal(self._records(), kept_as(context), context.user))
             try:
                 async for event in run.events():
                     yield event
@@ -228,11 +227,6 @@ class _Run:
         own = f"{entry.place}/"
         used = tuple(usage for usage in self._request.control.usages or () if usage.unit.startswith(own))
         return entry._replace(state=state, attempt=attempted.attempts, cache_ms=0, usages=used)
-
-
-def _recorded_as(context: Context) -> str:
-    """The run's id; of a request from outside its key, for two of them may be about what they call the same run."""
-    return context.run_id if context.schedule else payer_key(context.idempotency_key)
 
 
 def workflow_input_of(given: str | None) -> WorkflowInput:
