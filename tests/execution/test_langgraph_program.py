@@ -166,6 +166,17 @@ def test_a_world_knows_nothing_of_the_threads_of_another_and_the_app_gets_its_ow
     assert app.executors["langgraph"].checkpoints is before  # type: ignore[attr-defined]
 
 
+def test_the_conversation_of_a_schedule_is_its_users_and_not_that_of_the_next_who_calls_one_so() -> None:
+    app = an_app()
+    app.langgraph("agent", a_builder, thread="schedule")
+    with virtual(app, NOON) as world:
+        for user, said in (("ann", ["work"]), ("bob", ["work"]), ("ann", ["work", "work"])):
+            app.schedules.create("diary", target="langgraph:agent", every="1h", user=user, input={})
+            world.advance(minutes=61)
+            assert world.runs("diary")[-1].result == {"done": said}
+            app.schedules.delete("diary")
+
+
 def test_what_models_used_is_charged_when_the_run_is_over_and_bounded_by_the_limits_of_a_run() -> None:
     app = an_app(pricing=Pricing({"scripted-1": Model("scripted-1", is_free=False)}))
     agent = app.langgraph("agent", lambda: a_talk(a_line("one", 40, id="one"), a_line("two", 90, id="two")))

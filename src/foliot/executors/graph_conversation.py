@@ -84,9 +84,14 @@ def config_of(registered: RegisteredGraph, context: Context, ear: Ear) -> Runnab
 
 
 def thread_of(thread: Thread, context: Context) -> str:
-    """The name of the conversation that the run belongs to; what was asked for from outside always has its own."""
-    is_shared = thread is Thread.SCHEDULE and context.schedule
-    return context.schedule if is_shared else kept_as(context)
+    """The name of the conversation that the run belongs to; what was asked for from outside always has its own.
+
+    One that a schedule goes on with is its user's: whoever has a schedule of that name after them begins another.
+    """
+    if thread is Thread.SCHEDULE and context.schedule:
+        # No schedule's id has a slash in it: nobody can be called so that it is another's.
+        return f"{context.schedule}/{context.user}"
+    return kept_as(context)
 
 
 async def _known(graph: Graph, config: RunnableConfig, run_id: str, place: GraphPlace) -> list[BaseMessage]:
