@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -86,6 +87,7 @@ class Foliot:
         self._graphs: dict[Any, str] = {}
         self._declared: dict[str, dict[str, Any]] = {}
         self._parts: Parts | None = None
+        self._opening = threading.Lock()
         self._embedded: tuple[Engine, asyncio.Task[None], Callable[[], None]] | None = None
 
     def graph(self, name: str, *, on_unknown: str = "redeliver") -> Callable[[F], F]:
@@ -336,9 +338,11 @@ class Foliot:
 
     @property
     def parts(self) -> Parts:
-        if self._parts is None:
-            self._parts = Parts(self.url, self.executors, pricing=self.pricing)
-        return self._parts
+        parts = self._parts
+        if parts is None:
+            with self._opening:
+                parts = self._parts = self._parts or Parts(self.url, self.executors, pricing=self.pricing)
+        return parts
 
     @property
     def inhabited(self) -> Parts | None:

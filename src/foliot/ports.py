@@ -267,6 +267,7 @@ class Control:
         "exceeded",
         "fenced",
         "interruptible",
+        "is_begun",
         "is_dead",
         "meter",
         "noted",
@@ -283,6 +284,8 @@ class Control:
         """The run is no longer this worker's: whatever it does, nothing of it counts."""
         self.interruptible = True
         """Whether its code can be interrupted from outside; a thread cannot."""
+        self.is_begun = False
+        """Whether its code may have begun."""
         self.is_dead = False
         """Its worker is dead, as by `kill -9`: nothing of it is written any more, not even what it has used."""
         self.progress: str | None = None

@@ -100,6 +100,7 @@ class LocalGate:
         route = self._found.get(launch.target) or self._look_for(launch.target)
         if route is None:
             return Outcome(Status.ERROR, Reason.NOT_FOUND, error=self._orphaned(launch.target))
+        control.is_begun = True
         try:
             execution = route.executor.run(Request(launch.target, launch.input, context, control))
             return await heard(execution, context, control, route.complain)

@@ -268,29 +268,34 @@ class Requests:
 
     async def _perform(self, wanted: Wanted, taken: _Taken) -> Executed:
         control = Control()
+        try:
+            outcome = await self._came_to(wanted, taken, control)
+        except BaseException:
+            if not control.is_begun:
+                # Whoever asks next may have it.
+                with suppress(Unavailable):
+                    await self._records.write(lambda tx: tx.release_request(taken.ref, taken.token))
+            raise
+        if outcome.question is not None and taken.launch.outside is not None:
+            outcome = _ASKS
+        if not await self._finish(taken, outcome):
+            raise _taken_over(wanted.key)
+        return _shown(wanted, outcome)
+
+    async def _came_to(self, wanted: Wanted, taken: _Taken, control: Control) -> Outcome:
         executing = asyncio.ensure_future(self._gate.execute(taken.launch, control))
         beating = asyncio.ensure_future(self._beat(taken, control, executing))
         try:
-            outcome = await in_time(executing, taken.launch.timeout, control)
-        except Unavailable:
-            # It has not begun: whoever asks next may have it.
-            with suppress(Unavailable):
-                await self._records.write(lambda tx: tx.release_request(taken.ref, taken.token))
-            raise
+            return await in_time(executing, taken.launch.timeout, control)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
             if control.fenced:
                 raise _taken_over(wanted.key) from None
-            outcome = STOPPED_ITSELF
+            return STOPPED_ITSELF
         finally:
             beating.cancel()
-        if outcome.question is not None and taken.launch.outside is not None:
-            outcome = _ASKS
-        if not await self._finish(taken, outcome):
-            raise _taken_over(wanted.key)
-        return _shown(wanted, outcome)
 
     async def _beat(self, taken: _Taken, control: Control, executing: asyncio.Future[Outcome]) -> None:
         """Stay alive in the eyes of others; stop when they have taken over."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -74,6 +75,7 @@ class HttpExecutor:
         self._wait = wait
         self._at_once = at_once
         self._busy = 0
+        self._counting = threading.Lock()
 
     def register(self, endpoint: Endpoint) -> str:
         """The target that the endpoint is from now on."""
@@ -107,7 +109,7 @@ class HttpExecutor:
 
         async def stream() -> AsyncIterator[Event]:
             came_to = SUCCEEDED
-            self._busy += 1
+            self._count(1)
             try:
                 async with aclosing(self._perform(request)) as calls:
                     async for judged in calls:
@@ -116,13 +118,17 @@ class HttpExecutor:
                             yield UsageReport(usage)
                         came_to = judged.final
             finally:
-                self._busy -= 1
+                self._count(-1)
             final.set_result(came_to)
             if came_to.error is not None:
                 yield Failed(came_to.error)
             yield DONE
 
         return Execution(stream(), final)
+
+    def _count(self, more: int) -> None:
+        with self._counting:
+            self._busy += more
 
     async def _perform(self, request: Request) -> AsyncGenerator[Judged]:
         """What each call came to; the last is what the run came to."""

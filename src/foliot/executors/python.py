@@ -5,9 +5,8 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid, NotFound
@@ -18,6 +17,9 @@ from foliot.execution.executing import Execution, Request, failure_of, performed
 
 PROVIDER = "python"
 Function = Callable[..., Any]
+
+_THREADS = "foliot-run"
+_IN_A_THREAD: ContextVar[bool] = ContextVar("in a thread of ours", default=False)
 
 
 class RegisteredFunction(NamedTuple):
@@ -109,12 +111,10 @@ class PythonExecutor:
         return await result if inspect.isawaitable(result) else result
 
     async def _in_thread(self, function: Function, arguments: tuple[Any, ...]) -> Any:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="foliot-run")
         with self._counting:
+            # In the thread too it is known what it is part of, such as the span of its run.
+            future = self._submit(copy_context().run, _called, function, arguments)
             self._busy += 1
-        # In the thread too it is known what it is part of, such as the span of its run.
-        future = self._pool.submit(_called, partial(copy_context().run, function), arguments)
         # The thread is free when its function has returned, also when nobody waits for it any more.
         future.add_done_callback(self._free)
         result, error = await asyncio.wrap_future(future)
@@ -123,6 +123,17 @@ class PythonExecutor:
         if error is not None:
             raise error
         return result
+
+    def _submit(self, *call: Any) -> "Future[Any]":
+        """A thread of its own for what a function in a thread waits for: all of the pool's may be waiting so."""
+        if _IN_A_THREAD.get():
+            alone = ThreadPoolExecutor(1, thread_name_prefix=_THREADS)
+            future = alone.submit(*call)
+            alone.shutdown(wait=False)
+            return future
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=_THREADS)
+        return self._pool.submit(*call)
 
     @property
     def is_busy(self) -> bool:
@@ -146,6 +157,7 @@ def registered(name: str, function: Function, on_unknown: OnUnknown = OnUnknown.
 
 def _called(function: Function, arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:
     """What it returned, or what it raised: as values, because some exceptions do not survive the way to the loop."""
+    _IN_A_THREAD.set(True)
     try:
         return function(*arguments), None
     except BaseException as error:
