@@ -406,6 +406,7 @@ class Foliot:
             ready()
         try:
             await working
+            await self.parts.requests.finish(engine.grace_left)
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
@@ -430,6 +431,7 @@ class Foliot:
         engine, working, deaf = self._embedded
         engine.stop()
         await working
+        await self.parts.requests.finish(engine.grace_left)
         deaf()
         self._leave(engine)
         self._embedded = None
@@ -447,7 +449,6 @@ class Foliot:
         """Let go of the database; it is opened again when it is needed."""
         if self._parts is not None:
             self._parts.close()
-            self._parts = None
 
 
 def _say_why_it_ended(working: asyncio.Task[None]) -> None:
