@@ -316,5 +316,8 @@ class Gate(Protocol):
     def on_unknown(self, target: str) -> OnUnknown:
         """What the target wants done when nobody knows whether it was executed."""
 
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        """By which the token is known of whoever reports later how that run ended; None where nobody does."""
+
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         """Execute the run and say how it ended. Failures of the run are outcomes; Unavailable means: not begun."""

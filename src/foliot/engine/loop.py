@@ -75,7 +75,7 @@ class Engine:
         self.counters = Counters()
         self.worker = 0
         self._known = Configurations()
-        self._shift = Shift(clock, self.settings, self._known, Permits(pricing or Pricing()))
+        self._shift = Shift(clock, self.settings, self._known, Permits(pricing or Pricing()), gate.report_digest)
         self._poked = asyncio.Event()
         self._hands = Hands(gate, clock, self._now, self._poked.set)
         self._repertoire = Repertoire(gate)

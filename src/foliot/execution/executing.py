@@ -4,7 +4,7 @@ import asyncio
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from foliot.domain.errors import Invalid, NotFound, Refusal, Unavailable
 from foliot.domain.events import DONE, SUCCEEDED, ErrorCode, Event, Failed, Final
@@ -55,6 +55,14 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Let go of what it holds; it may be asked again."""
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """An executor some of whose targets report later how a run of theirs has ended, with a token."""
+
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        """By which the token for that run is known; None where nobody reports."""
 
 
 def performed(work: Callable[[], Awaitable[Final]]) -> Execution:

@@ -66,6 +66,10 @@ class LocalGate:
         provider = target.partition(":")[0]
         return self._asking.on_unknown(provider, self._executors[provider], target)
 
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        provider = target.partition(":")[0]
+        return self._asking.report_digest(provider, self._executors[provider], target, run_id)
+
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         """Seen from outside to inside: observed, permitted, payable, executed, charged."""
         context = Context(launch, control)

@@ -9,7 +9,7 @@ from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import OnUnknown, on_unknown_of
 from foliot.domain.schedule import target_of
-from foliot.domain.signing import secret_of
+from foliot.domain.signing import callback_token, secret_of
 
 PROVIDER = "http"
 _MOST_RETRIES = 20
@@ -45,6 +45,11 @@ class Endpoint:
         if said is None:
             raise Invalid(f"{self.target} takes its secret from {self.secret_env}, which the environment does not have")
         return secret_of(said)
+
+    def token_of(self, run_id: str) -> str | None:
+        """With which its receiver may report later how that run ended; None: it does not report."""
+        secret = self.secret_now()
+        return None if self.callback_within is None or secret is None else callback_token(secret, run_id)
 
     def hidden(self) -> list[str]:
         """What of its headers may be a credential."""

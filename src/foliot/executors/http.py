@@ -16,7 +16,7 @@ from foliot.domain.instants import MICROSECONDS
 from foliot.domain.questions import CALLBACK, AtExpiry, Question
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
-from foliot.domain.signing import callback_token, token_digest
+from foliot.domain.signing import token_digest
 from foliot.execution.context import Context
 from foliot.execution.executing import Execution, Request
 from foliot.executors.answers import Judged, backoff, judge, judge_failure, quote
@@ -104,6 +104,10 @@ class HttpExecutor:
     def on_unknown(self, target: str) -> OnUnknown:
         return self._endpoints[target].on_unknown
 
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        token = self._endpoints[target].token_of(run_id)
+        return None if token is None else token_digest(token)
+
     def run(self, request: Request) -> Execution:
         final: asyncio.Future[Final] = asyncio.get_running_loop().create_future()
 
@@ -138,12 +142,10 @@ class HttpExecutor:
             return
         try:
             secret = endpoint.secret_now()
+            token = endpoint.token_of(request.context.run_id)
         except Invalid as refusal:
             yield judge_failure(refusal, may_repeat=False)
             return
-        token = None
-        if endpoint.callback_within is not None and secret is not None:
-            token = callback_token(secret, request.context.run_id)
         body = body_of(request.context, request.input, token)
         delivery = _Delivery(endpoint, request.context, body, secret, token)
         async with aclosing(self._deliver(delivery)) as calls:
