@@ -11,7 +11,7 @@ from foliot.domain.events import DONE, SUCCEEDED, ErrorCode, Event, Failed, Fina
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
 from foliot.execution.context import Cancelled, Context
-from foliot.ports import Control
+from foliot.ports import Control, Transaction
 
 _LONGEST_WORDS = 8000
 _PACKAGE = Path(__file__).parents[1]
@@ -63,6 +63,14 @@ class Reporting(Protocol):
 
     def report_digest(self, target: str, run_id: str) -> str | None:
         """By which the token for that run is known; None where nobody reports."""
+
+
+@runtime_checkable
+class Checking(Protocol):
+    """An executor that can tell before anything is recorded that a request from outside could not be carried out."""
+
+    def check_request(self, tx: Transaction, target: str, input: str | None) -> None:
+        """A refusal that says why it could not be."""
 
 
 def performed(work: Callable[[], Awaitable[Final]]) -> Execution:

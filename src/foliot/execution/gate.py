@@ -14,14 +14,14 @@ from foliot.domain.settlement import Outcome
 from foliot.execution.asking import Asking
 from foliot.execution.bounds import over_limit, within_limits
 from foliot.execution.context import Context
-from foliot.execution.executing import Executor, Request, failure_of
+from foliot.execution.executing import Checking, Executor, Request, failure_of
 from foliot.execution.listening import Complain, heard
 from foliot.execution.observation import observed
 from foliot.execution.permission import Permission
 from foliot.execution.reception import outcome_of
 from foliot.execution.tab import Tab
 from foliot.execution.till import Till
-from foliot.ports import Control, Launch
+from foliot.ports import Control, Launch, Transaction
 
 
 class _Route(NamedTuple):
@@ -65,6 +65,12 @@ class LocalGate:
     def on_unknown(self, target: str) -> OnUnknown:
         provider = target.partition(":")[0]
         return self._asking.on_unknown(provider, self._executors[provider], target)
+
+    def check_request(self, tx: Transaction, target: str, input: str | None) -> None:
+        """A refusal when the target's executor knows that it could not carry out such a request from outside."""
+        executor = self._executors[target.partition(":")[0]]
+        if isinstance(executor, Checking):
+            executor.check_request(tx, target, input)
 
     def report_digest(self, target: str, run_id: str) -> str | None:
         provider = target.partition(":")[0]

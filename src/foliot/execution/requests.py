@@ -238,6 +238,8 @@ class Requests:
         # What its receipts call it; one that is new has none.
         billed_as = run_ref or (0 if row is None else -row.ref)
         grant = self._permitted(tx, wanted, billed_as)
+        if row is None and run is None:
+            self._gate.check_request(tx, wanted.target, wanted.input)
         until = tx.now + round(LEASE * MICROSECONDS)
         if row is None:
             ref = tx.insert_request(self._row(wanted, run_ref, until, tx.now))

@@ -22,7 +22,7 @@ from foliot.execution.executing import Execution, Request
 from foliot.executors.answers import Judged, backoff, judge, judge_failure, quote
 from foliot.executors.endpoints import Endpoint
 from foliot.executors.messages import body_of, headers_for, signed
-from foliot.ports import Clock
+from foliot.ports import Clock, Transaction
 
 if TYPE_CHECKING:
     from foliot.executors.outbound import HttpAnswer
@@ -103,6 +103,12 @@ class HttpExecutor:
 
     def on_unknown(self, target: str) -> OnUnknown:
         return self._endpoints[target].on_unknown
+
+    def check_request(self, tx: Transaction, target: str, input: str | None) -> None:  # noqa: ARG002
+        endpoint = self._endpoints[target]
+        endpoint.secret_now()
+        if endpoint.callback_within is not None:
+            raise Invalid(f"{target} may report later, and no run is there to wait for that: schedule or trigger it")
 
     def report_digest(self, target: str, run_id: str) -> str | None:
         token = self._endpoints[target].token_of(run_id)
