@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -100,7 +100,8 @@ class Foliot:
 
         def register(function: F) -> F:
             self.functions.register(name, function, on_unknown_of(on_unknown))
-            self._graphs[function] = name
+            if isinstance(function, Hashable):
+                self._graphs[function] = name
             return function
 
         return register
@@ -239,7 +240,9 @@ class Foliot:
         """The target given, or the name of a function; one that is not yet registered is from now on."""
         if isinstance(function, str):
             return target_of(function)
-        graph = self._graphs.get(function)
+        if not callable(function):
+            raise Invalid(f"schedule takes a function below it, or a target as text, got {function!r:.80}")
+        graph = self._graphs.get(function) if isinstance(function, Hashable) else None
         if graph is None:
             graph = getattr(function, "__name__", "")
             self.graph(graph)(function)

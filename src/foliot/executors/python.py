@@ -49,7 +49,7 @@ class PythonExecutor:
         known = self._functions.get(target)
         if known is not None and known.function is not function:
             raise Invalid(f"a graph takes a name of its own, got {name!r} for a second function: rename one of them")
-        self._functions[target] = registered(name, function, on_unknown)
+        self._functions[target] = registered(f"graph {name!r}", function, on_unknown)
         return target
 
     @property
@@ -150,9 +150,9 @@ class PythonExecutor:
             self._pool = None
 
 
-def registered(name: str, function: Function, on_unknown: OnUnknown = OnUnknown.REDELIVER) -> RegisteredFunction:
-    """Invalid when it cannot be called with (input, ctx), or with the first of them, or with nothing."""
-    return RegisteredFunction(function, _is_async(function), _parameters(name, function), on_unknown)
+def registered(what: str, function: Function, on_unknown: OnUnknown = OnUnknown.REDELIVER) -> RegisteredFunction:
+    """Invalid, for what it is, when it cannot be called with (input, ctx), or the first of them, or with nothing."""
+    return RegisteredFunction(function, _is_async(function), _parameters(what, function), on_unknown)
 
 
 def _called(function: Function, arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:
@@ -168,19 +168,19 @@ def _is_async(function: Function) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
-def _parameters(name: str, function: Function) -> int:
+def _parameters(what: str, function: Function) -> int:
     """How many of (input, ctx) the function takes."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise Invalid(f"graph {name!r} takes a function that returns, got a generator: nobody would go through it")
+        raise Invalid(f"{what} takes a function that returns, got a generator: nobody would go through it")
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        raise Invalid(f"graph {name!r} takes a function, got {function!r}") from None
+        raise Invalid(f"{what} takes a function, got {function!r}") from None
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return 2
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     needed = [p for p in positional if p.default is p.empty]
     keyword_needed = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
     if len(needed) > 2 or keyword_needed:
-        raise Invalid(f"graph {name!r} takes a function of (input, ctx), got {inspect.signature(function)}")
+        raise Invalid(f"{what} takes a function of (input, ctx), got {inspect.signature(function)}")
     return min(len(positional), 2)
