@@ -97,6 +97,9 @@ class BareGate:
         self._functions = functions
         self.targets, self.room, self.on_unknown = functions.targets, functions.room, functions.on_unknown
 
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        return None
+
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         request = Request(launch.target, launch.input, Context(launch, control), control)
         execution = self._functions.run(request)

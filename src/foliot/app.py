@@ -5,7 +5,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -86,6 +87,7 @@ class Foliot:
         self._graphs: dict[Any, str] = {}
         self._declared: dict[str, dict[str, Any]] = {}
         self._parts: Parts | None = None
+        self._opening = threading.Lock()
         self._embedded: tuple[Engine, asyncio.Task[None], Callable[[], None]] | None = None
 
     def graph(self, name: str, *, on_unknown: str = "redeliver") -> Callable[[F], F]:
@@ -98,7 +100,8 @@ class Foliot:
 
         def register(function: F) -> F:
             self.functions.register(name, function, on_unknown_of(on_unknown))
-            self._graphs[function] = name
+            if isinstance(function, Hashable):
+                self._graphs[function] = name
             return function
 
         return register
@@ -237,7 +240,9 @@ class Foliot:
         """The target given, or the name of a function; one that is not yet registered is from now on."""
         if isinstance(function, str):
             return target_of(function)
-        graph = self._graphs.get(function)
+        if not callable(function):
+            raise Invalid(f"schedule takes a function below it, or a target as text, got {function!r:.80}")
+        graph = self._graphs.get(function) if isinstance(function, Hashable) else None
         if graph is None:
             graph = getattr(function, "__name__", "")
             self.graph(graph)(function)
@@ -336,9 +341,11 @@ class Foliot:
 
     @property
     def parts(self) -> Parts:
-        if self._parts is None:
-            self._parts = Parts(self.url, self.executors, pricing=self.pricing)
-        return self._parts
+        parts = self._parts
+        if parts is None:
+            with self._opening:
+                parts = self._parts = self._parts or Parts(self.url, self.executors, pricing=self.pricing)
+        return parts
 
     @property
     def inhabited(self) -> Parts | None:
@@ -402,6 +409,7 @@ class Foliot:
             ready()
         try:
             await working
+            await self.parts.requests.finish(engine.grace_left)
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
@@ -426,6 +434,7 @@ class Foliot:
         engine, working, deaf = self._embedded
         engine.stop()
         await working
+        await self.parts.requests.finish(engine.grace_left)
         deaf()
         self._leave(engine)
         self._embedded = None
@@ -443,7 +452,6 @@ class Foliot:
         """Let go of the database; it is opened again when it is needed."""
         if self._parts is not None:
             self._parts.close()
-            self._parts = None
 
 
 def _say_why_it_ended(working: asyncio.Task[None]) -> None:

@@ -269,6 +269,7 @@ class Control:
         "exceeded",
         "fenced",
         "interruptible",
+        "is_begun",
         "is_dead",
         "meter",
         "noted",
@@ -285,6 +286,8 @@ class Control:
         """The run is no longer this worker's: whatever it does, nothing of it counts."""
         self.interruptible = True
         """Whether its code can be interrupted from outside; a thread cannot."""
+        self.is_begun = False
+        """Whether its code may have begun."""
         self.is_dead = False
         """Its worker is dead, as by `kill -9`: nothing of it is written any more, not even what it has used."""
         self.progress: str | None = None
@@ -314,6 +317,9 @@ class Gate(Protocol):
 
     def on_unknown(self, target: str) -> OnUnknown:
         """What the target wants done when nobody knows whether it was executed."""
+
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        """By which the token is known of whoever reports later how that run ended; None where nobody does."""
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         """Execute the run and say how it ended. Failures of the run are outcomes; Unavailable means: not begun."""

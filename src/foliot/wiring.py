@@ -28,6 +28,7 @@ from foliot.services.workflows import WorkflowVerbs
 from foliot.stores.database import Database, PostgresqlDatabase, open_database
 
 _numbers = count(1)
+_SINCE = SystemClock().now()
 
 
 class Parts:
@@ -47,7 +48,7 @@ class Parts:
         self.records = Records(self.database, inline=self.is_virtual or self.database.is_local)
         self.till = Till(self.records, self.pricing)
         self.gate = LocalGate(executors, Permission(self.records, self.clock), self.till)
-        self.requests = Requests(self.records, self.gate, self.pricing, _title("gate"))
+        self.requests = Requests(self.records, self.gate, self.pricing, _process())
         self.engines: list[Engine] = []
         desk = Desk(self.database, self._wake, self.pricing, self.gate.targets)
         self.schedules = ScheduleVerbs(desk)
@@ -88,3 +89,8 @@ class Parts:
 def _title(name: str) -> str:
     """A name that no other in any process has."""
     return f"{name} {socket.gethostname()}:{os.getpid()}/{next(_numbers)}"
+
+
+def _process() -> str:
+    """This process: the same for all in it, and no other's, also where numbers of processes are given again."""
+    return f"{socket.gethostname()}:{os.getpid()} since {_SINCE}"

@@ -53,7 +53,7 @@ DOORS = {
     "services.accounts.AccountVerbs.refund": ("refund",),
     "services.accounts.AccountVerbs.limit": ("limit",),
     "services.grants.GrantVerbs.local": ("permit",),
-    "execution.requests.Requests.execute": ("request",),
+    "execution.requests.Requests._execute": ("request",),
     "execution.requests.Requests._finish": ("answer a request",),
     # It gives back what could not be begun, and a person what nobody knows of: one word of one row, as in an answer.
     "execution.requests.Requests._perform": ("answer a request",),

@@ -30,6 +30,9 @@ class _Gate:
     def on_unknown(self, target: str) -> OnUnknown:
         return OnUnknown.REDELIVER
 
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        return None
+
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         return Outcome(Status.SUCCESS, result=self.result)
 

@@ -68,6 +68,7 @@ class AwayAtFirst:
     def __init__(self, gate: Gate, times: int) -> None:
         self.gate, self.times = gate, times
         self.targets, self.room, self.on_unknown = gate.targets, gate.room, gate.on_unknown
+        self.report_digest = gate.report_digest
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         if self.times:

@@ -13,10 +13,11 @@ from langgraph.graph import START, MessagesState, StateGraph
 from foliot.domain.credits import Usage
 from foliot.domain.events import Event, Final, UsageReport
 from foliot.domain.questions import Answer, Verdict
+from foliot.domain.runs import Kind
 from foliot.execution.context import Context
 from foliot.execution.executing import Request
 from foliot.executors.langgraph import LangGraphExecutor
-from foliot.ports import Control
+from foliot.ports import Control, Outside
 from tests.builders import NOON, a_launch
 
 HELLO = '{"messages": [{"role": "user", "content": "hello"}]}'
@@ -111,8 +112,11 @@ def a_request(
     attempt: int = 1,
     answer: Answer | None = None,
     control: Control | None = None,
+    outside: Outside | None = None,
 ) -> Request:
     given: dict[str, Any] = {"nominal_at": nominal_at, "due_at": nominal_at, "attempt": attempt, "answer": answer}
+    if outside is not None:
+        given |= {"schedule_id": "", "kind": Kind.MANUAL, "outside": outside}
     launch = a_launch(target, input=input, **given)
     control = control or Control()
     return Request(target, input, Context(launch, control), control)

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from datetime import timedelta
+from decimal import Decimal
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -165,6 +166,17 @@ def test_a_world_knows_nothing_of_the_threads_of_another_and_the_app_gets_its_ow
     assert app.executors["langgraph"].checkpoints is before  # type: ignore[attr-defined]
 
 
+def test_the_conversation_of_a_schedule_is_its_users_and_not_that_of_the_next_who_calls_one_so() -> None:
+    app = an_app()
+    app.langgraph("agent", a_builder, thread="schedule")
+    with virtual(app, NOON) as world:
+        for user, said in (("ann", ["work"]), ("bob", ["work"]), ("ann", ["work", "work"])):
+            app.schedules.create("diary", target="langgraph:agent", every="1h", user=user, input={})
+            world.advance(minutes=61)
+            assert world.runs("diary")[-1].result == {"done": said}
+            app.schedules.delete("diary")
+
+
 def test_what_models_used_is_charged_when_the_run_is_over_and_bounded_by_the_limits_of_a_run() -> None:
     app = an_app(pricing=Pricing({"scripted-1": Model("scripted-1", is_free=False)}))
     agent = app.langgraph("agent", lambda: a_talk(a_line("one", 40, id="one"), a_line("two", 90, id="two")))
@@ -175,6 +187,21 @@ def test_what_models_used_is_charged_when_the_run_is_over_and_bounded_by_the_lim
         assert (first.status, second.status, second.reason) == ("success", "error", "run_limit")
         assert [(r.unit, r.tokens) for r in app.runs.receipts(first.id)] == [("one", 40)]
         assert [(r.unit, r.tokens) for r in app.runs.receipts(second.id)] == [("two", 90)]
+
+
+def test_who_calls_a_run_as_somebody_else_does_is_told_and_charged_nothing_of_theirs(tmp_path: Path) -> None:
+    price = Model("scripted-1", is_free=False, usd_per_token=Decimal("0.000001"))
+    app = Foliot(f"sqlite:///{tmp_path / 'foliot.db'}", pricing=Pricing({"scripted-1": price}, markup=Decimal(1)))
+    app.langgraph("agent", a_talk(a_line("ann's", 100, id="one"), a_line("bob's", 7, id="two")))
+    told = {}
+    for user, attempt in (("ann", 1), ("bob", 2)):
+        grant = app.grants.create("graph:execute:langgraph:*", user=user).id
+        asked = app.execute("langgraph:agent", "hello", key=user, grant=grant, run_id="order-7", attempt=attempt)
+        executed = asyncio.run(asked)
+        told[user] = executed.result["messages"][-1]["content"]
+    assert told == {"ann": "ann's", "bob": "bob's"}
+    assert {user: -app.accounts.get(user).balance for user in told} == {"ann": 1000, "bob": 70}
+    app.close()
 
 
 def test_the_package_is_imported_by_nobody_who_does_not_run_a_graph_of_it() -> None:

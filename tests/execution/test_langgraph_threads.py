@@ -19,6 +19,7 @@ from foliot import Invalid
 from foliot.domain.events import DONE, AssistantFinal, ErrorCode, TextDelta
 from foliot.domain.questions import AtExpiry, Question, Verdict
 from foliot.executors.langgraph import LangGraphExecutor
+from foliot.ports import Outside
 from tests.builders import HOUR, NOON
 from tests.databases import PostgresqlServer
 from tests.execution.graphs import HELLO, Delivered, Stage, a_graph, a_line, a_request, a_talk, answered, deliver
@@ -184,6 +185,18 @@ def test_in_a_shared_thread_a_run_pays_for_itself_alone(database_url: str) -> No
     assert [usage.unit for usage in stage.run(HELLO).usages] == ["one"]
     assert [usage.unit for usage in stage.run(HELLO, nominal_at=NOON + HOUR).usages] == ["two"]
     assert [usage.unit for usage in stage.run(HELLO, nominal_at=NOON + HOUR).usages] == ["two"]
+
+
+@pytest.mark.parametrize("thread", ["slot", "schedule"])
+def test_each_request_from_outside_has_a_thread_of_its_own_whatever_its_caller_calls_the_run(
+    database_url: str, thread: str
+) -> None:
+    effects = Effects()
+    stage = Stage(database_url, a_graph(Steps, first=effects.node("first")), thread=thread)
+    for key in ("k1", "k2", "k1"):
+        assert result(stage.run("{}", outside=Outside("order-7", key))) == {"done": ["first"]}
+    # The third is the first once more, which had ended.
+    assert effects.done == ["first", "first"]
 
 
 def test_checkpoints_are_beside_the_database_and_never_in_its_file(tmp_path: Path) -> None:

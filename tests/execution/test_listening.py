@@ -15,6 +15,7 @@ from foliot.providers import (
     Failed,
     Final,
     Request,
+    StatusNote,
     TextDelta,
     UsageReport,
     question_of,
@@ -22,7 +23,7 @@ from foliot.providers import (
     usage_of,
 )
 from foliot.testing import virtual
-from tests.execution.providers import Own, telling, what_became_of
+from tests.execution.providers import Own, a_program, telling, what_became_of
 from tests.sdk.worlds import START
 
 PAID = UsageReport(usage_of("call", cost="0.001"))
@@ -59,6 +60,25 @@ def test_what_comes_after_done_is_not_heard_and_said_once(late: Any, caplog: pyt
         "the stream after Done of the provider 'own': nothing comes after it,"
         f" got {type(late).__name__}, which is not heard"
     ]
+
+
+@pytest.mark.parametrize(("said", "shown"), [("half of it", "half of it"), (5, "5"), ("a\0b", "a\\0b")])
+def test_a_status_is_the_progress_of_its_run(said: Any, shown: str) -> None:
+    async def told() -> AsyncIterator[Any]:
+        yield StatusNote("not yet begun")
+        yield TextDelta("is for nobody yet")
+        yield StatusNote(said)
+        await asyncio.sleep(60)
+        yield DONE
+
+    app = a_program(telling(told))
+    with virtual(app, START) as world:
+        app.schedules.create("slow", target="own:x", manual=True)
+        run = app.schedules.trigger("slow").id
+        world.advance(seconds=30)
+        assert app.runs.get(run).progress == shown
+        world.advance(seconds=60)
+        assert app.runs.get(run).status == "success"
 
 
 def test_what_a_stream_raises_after_done_is_not_heard() -> None:

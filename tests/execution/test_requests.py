@@ -205,15 +205,38 @@ def test_what_was_begun_goes_on_when_the_caller_has_left(app: Foliot, effects: E
     assert len(effects.done) == 1
 
 
-def test_what_could_not_be_begun_is_free_for_the_next(app: Foliot, effects: Effects) -> None:
+@pytest.mark.parametrize("error", [Unavailable("the database is away"), RuntimeError("a defect")])
+def test_what_could_not_be_begun_is_free_for_the_next(
+    app: Foliot, effects: Effects, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def away(launch: Any) -> None:
-        raise Unavailable("the database is away")
+        raise error
 
-    permission = app.parts.gate._permission
-    look, permission.refusal = permission.refusal, away  # type: ignore[method-assign]
-    with pytest.raises(Unavailable):
-        run(app.execute("send", key="k1"))
-    permission.refusal = look  # type: ignore[method-assign]
+    with monkeypatch.context() as patched:
+        patched.setattr(app.parts.gate._permission, "refusal", away)
+        with pytest.raises(type(error)):
+            run(app.execute("send", key="k1"))
+    assert run(app.execute("send", key="k1")).ok
+    assert len(effects.done) == 1
+
+
+def test_what_was_cut_off_before_it_began_is_free_for_the_next(
+    app: Foliot, effects: Effects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def leave_before_it_begins() -> None:
+        looking = asyncio.Event()
+
+        async def look_for_ever(launch: Any) -> None:
+            looking.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(app.parts.gate._permission, "refusal", look_for_ever)
+        asking = asyncio.create_task(app.execute("send", key="k1"))
+        await looking.wait()
+        asking.cancel()
+
+    run(leave_before_it_begins())
+    monkeypatch.undo()
     assert run(app.execute("send", key="k1")).ok
     assert len(effects.done) == 1
 

@@ -311,6 +311,7 @@ def test_a_worker_that_dies_goes_on_at_the_node_it_had_reached_under_the_same_ke
         ({"trigger": "z"}, "invalid_request", "has the triggers 'start', got 'z'"),
         ({"n": 1}, "invalid_request", "an object of version, trigger and inputs"),
         ({"version": "1"}, "invalid_request", "version takes a whole number"),
+        ({"version": 2**70}, "invalid_request", "version takes a whole number"),
     ],
 )
 def test_an_input_that_asks_for_what_is_not_there_is_an_error(

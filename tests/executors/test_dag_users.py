@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from foliot import ActionContext, Foliot, Invalid
+from foliot import ActionContext, Foliot, Invalid, NotFound, Refusal
 from foliot.testing import virtual
 from tests.dags import a_dag, act, manual, node
 from tests.sdk.worlds import START
@@ -119,3 +119,28 @@ def test_two_requests_about_what_they_call_the_same_run_have_each_its_own_nodes(
     told = [asyncio.run(ask(user, key)) for user, key in (("ann", "a"), ("eve", "e"), ("ann", "again"))]
     assert told == ["ann's, for a", "eve's, for e", "ann's, for again"]
     assert [state.node for state in app.workflows.nodes("job")] == ["start", "fetch", "end"] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "words"),
+    [
+        ({"version": 9}, NotFound, "there is no workflow 'flow' in version 9: deploy it first"),
+        ({"version": 2**70}, Invalid, "version takes a whole number from 1 to 1,000,000,000"),
+        ({"trigger": "z"}, Invalid, "has the triggers 'start', got 'z'"),
+        ([1], Invalid, "an object of version, trigger and inputs"),
+    ],
+)
+def test_a_request_for_what_no_workflow_could_do_is_refused_and_leaves_no_key(
+    app: Foliot, given: Any, kind: type[Refusal], words: str
+) -> None:
+    app.workflows.deploy(a_document("k"))
+    with pytest.raises(kind, match=words):
+        asyncio.run(app.execute("dag:flow", given, key="k1"))
+    assert app.requests.list() == []
+
+
+def test_a_request_for_a_workflow_that_is_not_there_is_executed_once_it_is(app: Foliot) -> None:
+    with pytest.raises(NotFound, match="there is no workflow 'flow': deploy it first"):
+        asyncio.run(app.execute("dag:flow", key="k1"))
+    app.workflows.deploy(a_document("k"))
+    assert asyncio.run(app.execute("dag:flow", key="k1")).ok

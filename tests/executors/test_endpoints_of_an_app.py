@@ -218,6 +218,30 @@ class TestOfLongWork:
         app.close()
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {"secret": CANARY, "callback": True},
+            "http:billing may report later, and no run is there to wait for that: schedule or trigger it",
+        ),
+        ({"secret_env": "NO_SUCH_SECRET"}, "takes its secret from NO_SUCH_SECRET, which the environment does not have"),
+    ],
+    ids=["reports later", "has no secret"],
+)
+def test_a_request_that_an_endpoint_could_not_carry_out_is_refused_and_neither_sent_nor_kept(
+    database_url: str, options: dict[str, Any], words: str
+) -> None:
+    app = Foliot(database_url)
+    with a_receiver(Reply(202)) as receiver:
+        app.endpoint("billing", receiver.url(), **options)
+        with pytest.raises(Invalid, match=words):
+            asyncio.run(app.execute("http:billing", key="k1"))
+        assert receiver.seen == []
+    assert app.requests.list() == []
+    app.close()
+
+
 def test_a_key_that_is_not_ascii_reaches_an_endpoint(database_url: str) -> None:
     """The execution was kept as a failure: a header did not take the key."""
     app = Foliot(database_url)

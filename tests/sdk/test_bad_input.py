@@ -82,6 +82,50 @@ VERBS: dict[str, Callable[[Foliot, Any], object]] = {
 }
 
 
+def work(input: Any, ctx: Any) -> None:
+    """What is registered where that is not what is tried."""
+
+
+class Unlike:
+    """Something that can be called, and is like nothing else."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self, input: Any, ctx: Any) -> None:
+        """Does nothing."""
+
+
+ENDPOINT: dict[str, Any] = {"name": "hook", "url": "https://example.com", "secret": "s" * 20, "callback": True}
+ENDPOINT_OPTIONS = (*ENDPOINT, "secret_env", "headers", "timeout", "retries", "callback_within", "on_unknown")
+LANGGRAPH_OPTIONS = ("thread", "recursion_limit", "callbacks", "on_unknown", "who", "expires_in", "at_expiry")
+
+
+def a_langgraph(option: str) -> Callable[[Foliot, Any], object]:
+    return lambda app, said: app.langgraph("new", work, **{option: said})
+
+
+def an_endpoint(option: str) -> Callable[[Foliot, Any], object]:
+    given = ENDPOINT | ({"secret": None} if option == "secret_env" else {})
+    return lambda app, said: app.endpoint(**given | {option: said})
+
+
+REGISTRATIONS: dict[str, Callable[[Foliot, Any], object]] = {
+    "graph": lambda app, said: app.graph(said)(work),
+    "graph function": lambda app, said: app.graph("new")(said),
+    "graph on_unknown": lambda app, said: app.graph("new", on_unknown=said)(work),
+    "action": lambda app, said: app.action(said)(work),
+    "action function": lambda app, said: app.action("new")(said),
+    "provider": lambda app, said: app.provider(said, app.functions),
+    "provider executor": lambda app, said: app.provider("new", said),
+    "schedule": lambda app, said: app.schedule(said, every="1h")(work),
+    "schedule function": lambda app, said: app.schedule("new", every="1h")(said),
+    "langgraph": lambda app, said: app.langgraph(said, lambda: None),
+    "langgraph graph": lambda app, said: app.langgraph("new", said),
+    **{f"langgraph {option}": a_langgraph(option) for option in LANGGRAPH_OPTIONS},
+    **{f"endpoint {option}": an_endpoint(option) for option in ENDPOINT_OPTIONS},
+}
+
+
 def an_app() -> Foliot:
     app = Foliot("sqlite:///not-used.db", pricing=Pricing(MODELS))
 
@@ -113,6 +157,44 @@ def test_whatever_is_said_to_a_verb_it_answers_or_refuses_in_words(database_url:
                 except Exception as error:  # The finding.
                     wrong.append(f"{verb} {said!r:.40}: {type(error).__name__}: {error!s:.80}")
     assert wrong == []
+
+
+def test_whatever_a_program_registers_it_is_taken_or_refused_in_words() -> None:
+    wrong = []
+    for what, register in REGISTRATIONS.items():
+        for said in (*VALUES, Unlike()):
+            try:
+                register(an_app(), said)
+            except Refusal:
+                pass
+            except Exception as error:  # The finding.
+                wrong.append(f"{what} {said!r:.40}: {type(error).__name__}: {error!s:.80}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("register", "rule"),
+    [
+        (lambda app: app.langgraph("new", work, who=5), r"who takes a list of users, as in who=\['ann'\], got 5"),
+        (lambda app: app.langgraph("new", work, who=None), r"who takes a list of users, as in who=\['ann'\], got None"),
+        (lambda app: app.langgraph(5, work), r"a graph takes a name, as in app.langgraph\('agent', graph\), got 5"),
+        (lambda app: app.langgraph(None, work), "a graph takes a name, .*, got None"),
+        (lambda app: app.endpoint(**ENDPOINT | {"callback": "no"}), "callback takes True or False, got 'no'"),
+        (lambda app: app.endpoint(**ENDPOINT | {"headers": 0}), "headers take a mapping such as"),
+        (lambda app: app.action("")(work), "an action takes a name of 1 to 100 letters, digits, '_', '-', '.', got ''"),
+        (lambda app: app.action("q")(5), "action 'q' takes a function, got 5"),
+        (lambda app: app.graph("q")(5), "graph 'q' takes a function, got 5"),
+        (
+            lambda app: app.schedule("q", every="1h")([]),
+            r"schedule takes a function below it, or a target as text, got",
+        ),
+    ],
+)
+def test_what_cannot_be_registered_is_refused_with_its_name_and_rule(
+    register: Callable[[Foliot], object], rule: str
+) -> None:
+    with pytest.raises(Invalid, match=rule):
+        register(an_app())
 
 
 @pytest.mark.parametrize(

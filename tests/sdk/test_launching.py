@@ -9,7 +9,7 @@ import pytest
 from foliot import Foliot, Unavailable
 from foliot.services.launching import Acceptance, Started
 from foliot.testing import World, virtual
-from tests.dags import a_dag, act, manual
+from tests.dags import a_dag, act, manual, scheduled
 from tests.sdk.worlds import START
 
 WHEN = "2026-11-15T12:00:00Z"
@@ -48,6 +48,14 @@ def test_an_accepted_start_is_a_run_that_a_worker_takes_up(world: World) -> None
     assert run.status == "success"
     assert run.input["inputs"] == {"scheduled_for": WHEN}
     assert world.app.grants.get(world.app.schedules.get(run.schedule).grant).user == "ann"
+
+
+def test_a_trigger_is_not_called_as_what_is_started_from_outside_is(world: World) -> None:
+    nodes = [scheduled("launched"), act("a", "do")]
+    deployed = world.app.workflows.deploy(a_dag(nodes, "launched > a", workflow_id="invoices"), user="ann")
+    run_id = start(world, version=2).run_id
+    assert run_id is not None
+    assert world.app.runs.get(run_id).schedule not in deployed.created
 
 
 def test_told_again_under_the_same_key_it_is_the_same_run(world: World) -> None:

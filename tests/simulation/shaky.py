@@ -178,6 +178,9 @@ class ShakyGate:
     def on_unknown(self, target: str) -> OnUnknown:
         return self._gate.on_unknown(target)
 
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        return self._gate.report_digest(target, run_id)
+
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         try:
             if self._is_away(launch):

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 
 from foliot.books.configurations import Scheduled
 from foliot.books.permits import Allowance, Permits
@@ -18,11 +18,18 @@ from foliot.rows import RunRow
 
 _NOWHERE: Mapping[int, int] = {}
 
+ReportDigest = Callable[[str, str], str | None]
+"""Of a target and a run's id: by which the token is known of whoever reports later how it ended, if somebody does."""
+
+
+def _nobody_reports(target: str, run_id: str) -> str | None:  # noqa: ARG001
+    return None
+
 
 class Crew:
     """Who would run what starts now: a worker with room for so many of each target, or nobody in particular."""
 
-    __slots__ = ("_holds", "_rooms", "_taken", "_unsettled", "waits", "worker")
+    __slots__ = ("_holds", "_rooms", "_taken", "_unsettled", "report_digest", "waits", "worker")
 
     def __init__(
         self,
@@ -30,8 +37,10 @@ class Crew:
         rooms: Mapping[int, int] = _NOWHERE,
         holds: Container[int] = frozenset(),
         unsettled: Container[int] = frozenset(),
+        report_digest: ReportDigest = _nobody_reports,
     ) -> None:
         self.worker = worker
+        self.report_digest = report_digest
         self.waits = False
         """Whether something was left until the worker has recorded what has ended."""
         self._holds = holds

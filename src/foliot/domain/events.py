@@ -47,6 +47,8 @@ class AssistantFinal(NamedTuple):
 
 
 class StatusNote(NamedTuple):
+    """How far it has come: the run's progress, until the next."""
+
     text: str
 
 

@@ -42,10 +42,7 @@ class Reader:
             raise Invalid(f"{self.what}: {key}: {refusal}") from None
 
     def name(self, key: str) -> str:
-        value = self.given.get(key)
-        if not isinstance(value, str) or not _NAME.fullmatch(value):
-            self.refuse(f"takes {key} of 1 to 100 letters, digits, '_', '-', '.', got {value!r:.120}")
-        return value
+        return named(self.given.get(key), f"{self.what} takes {key}")
 
     def optional_name(self, key: str) -> str | None:
         return None if self.given.get(key) is None else self.name(key)
@@ -84,6 +81,13 @@ def _bare(given: Any) -> Any:
     """An expression may be written as in a template."""
     wrapped = re.fullmatch(r"\s*\{\{(.*)\}\}\s*", given, re.DOTALL) if isinstance(given, str) else None
     return wrapped[1] if wrapped else given
+
+
+def named(name: Any, what: str) -> str:
+    """A name as workflows have them; Invalid, for what it is, when it is none."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise Invalid(f"{what} of 1 to 100 letters, digits, '_', '-', '.', got {name!r:.120}")
+    return name
 
 
 def variable_of(name: Any, what: str) -> str:

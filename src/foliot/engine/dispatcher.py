@@ -12,6 +12,7 @@ from foliot.domain.questions import UNKNOWN_OUTCOME, Answer, Question, Verdict
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State, json_text
 from foliot.domain.settlement import Outcome
+from foliot.domain.slots import SlotKey, run_id
 from foliot.ports import Launch, Transaction
 from foliot.rows import RunRow
 
@@ -38,7 +39,7 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
         if run.hold == Hold.RETRY and run.kind == Kind.SLOT and state.is_paused(tx.now):
             tx.park(run.ref)
         elif _delivery(entries, state, run) is Delivery.ASK:
-            entries.ask(run, run.token + 1, _unknown(run))
+            entries.ask(run, run.token + 1, _unknown(entries, schedule, run))
         elif run.hold == Hold.DUE or not entries.crew.room_for(state.target):
             continue
         elif (refused := _refused(tx, entries, schedule, run)) is not None:
@@ -61,9 +62,14 @@ def _delivery(entries: Entries, state: State, run: RunRow) -> Delivery:
     return delivery_of(stage, entries.crew.on_unknown(state.target))
 
 
-def _unknown(run: RunRow) -> Question:
-    """What is asked when nobody knows whether a run's code has done its work before its worker was gone."""
-    return Question(UNKNOWN_OUTCOME, json_text("data", {"losses": run.losses}))
+def _unknown(entries: Entries, schedule: Scheduled, run: RunRow) -> Question:
+    """What is asked when nobody knows whether a run's code has done its work before its worker was gone.
+
+    A target that reports later how its runs end may say so before anybody else does.
+    """
+    slot = SlotKey(schedule.id, Kind(run.kind), run.nominal_at, run.backfill)
+    digest = entries.crew.report_digest(schedule.target, run_id(slot, run.attempt))
+    return Question(UNKNOWN_OUTCOME, json_text("data", {"losses": run.losses}), reference=digest)
 
 
 class _Refused(NamedTuple):

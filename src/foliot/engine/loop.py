@@ -75,7 +75,7 @@ class Engine:
         self.counters = Counters()
         self.worker = 0
         self._known = Configurations()
-        self._shift = Shift(clock, self.settings, self._known, Permits(pricing or Pricing()))
+        self._shift = Shift(clock, self.settings, self._known, Permits(pricing or Pricing()), gate.report_digest)
         self._poked = asyncio.Event()
         self._hands = Hands(gate, clock, self._now, self._poked.set)
         self._repertoire = Repertoire(gate)
@@ -84,6 +84,7 @@ class Engine:
         self._settles_first = False
         self._recall_wanted = False
         self._stopping = False
+        self._grace_over = 0.0
         self._leased_until: int | None = None
         self._knows_all = True
         self._skew = skew.NONE if database.is_local else skew.UNKNOWN
@@ -100,6 +101,11 @@ class Engine:
     @property
     def in_hand(self) -> int:
         return len(self._hands)
+
+    @property
+    def grace_left(self) -> float:
+        """Seconds that are left of the grace in which, since it was stopped, what is under way may end."""
+        return max(0.0, self._grace_over - self.clock.steady())
 
     def poke(self, *, recall: bool = False) -> None:
         """Look now: something was written. Safe from any thread."""
@@ -372,15 +378,14 @@ class Engine:
 
     async def _finish(self) -> None:
         """No new starts: what is in hand may end within the grace, the rest is handed back."""
-        grace_over = self.clock.steady() + self.settings.stop_grace / MICROSECONDS
-        while len(self._hands) and self.clock.steady() < grace_over:
+        self._grace_over = self.clock.steady() + self.settings.stop_grace / MICROSECONDS
+        while len(self._hands) and self.grace_left:
             self._hands.time_out()
             if self._is_time():
                 await self._turn()
                 await asyncio.sleep(0)
             else:
-                left = grace_over - self.clock.steady()
-                await self._wait(max(0.0, min(left, self.settings.heartbeat / MICROSECONDS)))
+                await self._wait(min(self.grace_left, self.settings.heartbeat / MICROSECONDS))
         kept = await self._hands.interrupt()
         try:
             for _ in range(_LEAVES):

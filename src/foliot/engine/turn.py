@@ -4,7 +4,7 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from foliot.books.configurations import Configurations
-from foliot.books.entries import Crew, Entries
+from foliot.books.entries import Crew, Entries, ReportDigest
 from foliot.books.permits import Permits
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.skew import Skew
@@ -83,10 +83,18 @@ class Turn(NamedTuple):
 
 
 class Shift:
-    """What a worker brings to every turn: its clock, its settings, and the configurations that it knows."""
+    """What a worker brings to every turn: its clock, its settings, what it knows, and who reports later."""
 
-    def __init__(self, clock: Clock, settings: EngineSettings, known: Configurations, permits: Permits) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        settings: EngineSettings,
+        known: Configurations,
+        permits: Permits,
+        report_digest: ReportDigest,
+    ) -> None:
         self.clock = clock
+        self.report_digest = report_digest
         self.settings = settings
         self.known = known
         self.permits = permits
@@ -100,7 +108,7 @@ class Shift:
             situation = situation.without_orphans()
         self.permits.begin(news.grants)
         skew = Skew.measured(tx.now, situation.asked_at, self.clock.now())
-        crew = Crew(situation.worker, situation.rooms, situation.holds, situation.unsettled)
+        crew = Crew(situation.worker, situation.rooms, situation.holds, situation.unsettled, self.report_digest)
         entries = Entries(tx, crew, self.permits)
         recalled = None
         leased_until = situation.leased_until

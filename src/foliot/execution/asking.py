@@ -8,7 +8,7 @@ from typing import Any
 from foliot.domain.errors import Invalid
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import target_of
-from foliot.execution.executing import Executor
+from foliot.execution.executing import Executor, Reporting
 from foliot.execution.reception import got
 
 log = logging.getLogger("foliot.execution")
@@ -99,6 +99,16 @@ class Asking:
         words = " or ".join(OnUnknown)
         self.complain(provider, "on_unknown", f"it is {words}, got {got(said)}, so a person is asked")
         return OnUnknown.HOLD
+
+    def report_digest(self, provider: str, executor: Executor, target: str, run_id: str) -> str | None:
+        """None also when it cannot say: then only a person knows how a run ended that was cut off."""
+        if not isinstance(executor, Reporting):
+            return None
+        try:
+            return executor.report_digest(target, run_id)
+        except Exception:  # It must not keep the others from their work.
+            self.complain(provider, "report_digest", "it raised, so nobody can report later", raised=True)
+            return None
 
     def complain(self, provider: str, about: str, what: str, *, raised: bool = False) -> None:
         """Say what an executor does wrong, once of each thing."""

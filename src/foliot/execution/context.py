@@ -206,6 +206,14 @@ class Context:
             control.noted(control)
 
 
+def kept_as(context: Context) -> str:
+    """The name under which an executor keeps what it has of a run: its id; of a request from outside its key.
+
+    Two of those may be about what their callers call the same run, and are nothing to each other.
+    """
+    return context.run_id if context.schedule else payer_key(context.idempotency_key)
+
+
 def run_of(launch: Launch) -> str:
     """What a run's charges are made under, over all its attempts."""
     return str(slot_of(launch)) if launch.outside is None else payer_key(launch.outside.key)

@@ -4,14 +4,14 @@ import asyncio
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from foliot.domain.errors import Invalid, NotFound, Refusal, Unavailable
 from foliot.domain.events import DONE, SUCCEEDED, ErrorCode, Event, Failed, Final
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
 from foliot.execution.context import Cancelled, Context
-from foliot.ports import Control
+from foliot.ports import Control, Transaction
 
 _LONGEST_WORDS = 8000
 _PACKAGE = Path(__file__).parents[1]
@@ -55,6 +55,22 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Let go of what it holds; it may be asked again."""
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """An executor some of whose targets report later how a run of theirs has ended, with a token."""
+
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        """By which the token for that run is known; None where nobody reports."""
+
+
+@runtime_checkable
+class Checking(Protocol):
+    """An executor that can tell before anything is recorded that a request from outside could not be carried out."""
+
+    def check_request(self, tx: Transaction, target: str, input: str | None) -> None:
+        """A refusal that says why it could not be."""
 
 
 def performed(work: Callable[[], Awaitable[Final]]) -> Execution:

@@ -14,14 +14,14 @@ from foliot.domain.settlement import Outcome
 from foliot.execution.asking import Asking
 from foliot.execution.bounds import over_limit, within_limits
 from foliot.execution.context import Context
-from foliot.execution.executing import Executor, Request, failure_of
+from foliot.execution.executing import Checking, Executor, Request, failure_of
 from foliot.execution.listening import Complain, heard
 from foliot.execution.observation import observed
 from foliot.execution.permission import Permission
 from foliot.execution.reception import outcome_of
 from foliot.execution.tab import Tab
 from foliot.execution.till import Till
-from foliot.ports import Control, Launch
+from foliot.ports import Control, Launch, Transaction
 
 
 class _Route(NamedTuple):
@@ -66,6 +66,16 @@ class LocalGate:
         provider = target.partition(":")[0]
         return self._asking.on_unknown(provider, self._executors[provider], target)
 
+    def check_request(self, tx: Transaction, target: str, input: str | None) -> None:
+        """A refusal when the target's executor knows that it could not carry out such a request from outside."""
+        executor = self._executors[target.partition(":")[0]]
+        if isinstance(executor, Checking):
+            executor.check_request(tx, target, input)
+
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        provider = target.partition(":")[0]
+        return self._asking.report_digest(provider, self._executors[provider], target, run_id)
+
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         """Seen from outside to inside: observed, permitted, payable, executed, charged."""
         context = Context(launch, control)
@@ -100,6 +110,7 @@ class LocalGate:
         route = self._found.get(launch.target) or self._look_for(launch.target)
         if route is None:
             return Outcome(Status.ERROR, Reason.NOT_FOUND, error=self._orphaned(launch.target))
+        control.is_begun = True
         try:
             execution = route.executor.run(Request(launch.target, launch.input, context, control))
             return await heard(execution, context, control, route.complain)

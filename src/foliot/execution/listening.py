@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeGuard
 
 from foliot.domain.errors import Invalid
-from foliot.domain.events import Done, Event, Failed, Final, UsageReport
+from foliot.domain.events import Done, Event, Failed, Final, StatusNote, UsageReport
 from foliot.domain.runs import Reason, Status
+from foliot.domain.schedule import json_text
 from foliot.domain.settlement import Outcome
 from foliot.execution.bounds import STOPS_WITHIN
 from foliot.execution.context import Context
@@ -47,6 +48,8 @@ async def heard(execution: Any, context: Context, control: Control, complain: Co
                     control.end_within(STOPS_WITHIN)
                 await _hang_up(stream, complain)
                 return cut_off
+        elif isinstance(event, StatusNote):
+            control.progress = json_text("progress", words_of(event.text))
     return _LOST
 
 

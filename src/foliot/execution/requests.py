@@ -6,6 +6,7 @@ means is decided in one place for both: `domain/delivery`.
 
 import asyncio
 import json
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ from foliot.domain.runs import Kind, OnUnknown, Reason, Status
 from foliot.domain.schedule import json_text, target_of, text_of, user_of
 from foliot.domain.settlement import STOPPED_ITSELF, Outcome, outcome_text, read_outcome
 from foliot.domain.slots import SlotKey, read_run_id, trace_id
-from foliot.execution.bounds import Bounds, bounds_in, in_time
+from foliot.execution.bounds import STOPS_WITHIN, Bounds, bounds_in, in_time
 from foliot.execution.gate import LocalGate
 from foliot.execution.records import Records
 from foliot.execution.till import can_be_paid
@@ -136,22 +137,53 @@ class Requests:
         self._gate = gate
         self._pricing = pricing
         self._owner = owner
-        self._under_way: set[asyncio.Task[Executed]] = set()
+        """The process that executes them."""
+        self._under_way: dict[asyncio.Task[Executed], Future[None]] = {}
+        """On whatever loop, and what its end is told to others by."""
 
     async def execute(self, wanted: Wanted) -> Executed:
         """What it comes to, or has come to before. InProgress while somebody else is at it; Denied, NotFound and
         KeyReused leave no trace. Once begun it goes on, also when nobody waits for it any more.
         """
+        task = asyncio.get_running_loop().create_task(self._execute(wanted))
+        self._under_way[task] = Future()
+        task.add_done_callback(self._ended)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if task.cancelled() and caller is not None and not caller.cancelling():
+                raise Unavailable(f"{wanted.key!r} was cut off, for its program stops: ask again in a while") from None
+            raise
+
+    def _ended(self, task: asyncio.Task[Executed]) -> None:
+        self._under_way.pop(task).set_result(None)
+
+    async def finish(self, within: float) -> None:
+        """Let what is under way end, on whatever loop, for so many seconds; the rest is cut off.
+
+        That has its lease until it runs out: nobody knows before then that it will come to nothing.
+        """
+        await self._all_ended(within)
+        for task in list(self._under_way):
+            # Its loop may be no more.
+            with suppress(RuntimeError):
+                task.get_loop().call_soon_threadsafe(task.cancel)
+        await self._all_ended(STOPS_WITHIN)
+
+    async def _all_ended(self, within: float) -> None:
+        ends = [asyncio.wrap_future(end) for end in list(self._under_way.values())]
+        if ends:
+            await asyncio.wait(ends, timeout=within)
+
+    async def _execute(self, wanted: Wanted) -> Executed:
         on_unknown = self._gate.find(wanted.target)
         taken = await self._records.write(lambda tx: self._take(tx, wanted, on_unknown))
         if isinstance(taken, Outcome):
             return _shown(wanted, taken)
         if taken is None:
             raise _held(wanted.key)
-        task = asyncio.get_running_loop().create_task(self._perform(wanted, taken))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-        return await asyncio.shield(task)
+        return await self._perform(wanted, taken)
 
     def _take(self, tx: Transaction, wanted: Wanted, on_unknown: OnUnknown) -> _Taken | Outcome | None:
         """It is ours, or was done before, or is held for a person (None)."""
@@ -206,6 +238,8 @@ class Requests:
         # What its receipts call it; one that is new has none.
         billed_as = run_ref or (0 if row is None else -row.ref)
         grant = self._permitted(tx, wanted, billed_as)
+        if row is None and run is None:
+            self._gate.check_request(tx, wanted.target, wanted.input)
         until = tx.now + round(LEASE * MICROSECONDS)
         if row is None:
             ref = tx.insert_request(self._row(wanted, run_ref, until, tx.now))
@@ -270,29 +304,36 @@ class Requests:
 
     async def _perform(self, wanted: Wanted, taken: _Taken) -> Executed:
         control = Control()
-        executing = asyncio.ensure_future(self._gate.execute(taken.launch, control))
-        beating = asyncio.ensure_future(self._beat(taken, control, executing))
         try:
-            outcome = await in_time(executing, taken.launch.timeout, control)
-        except Unavailable:
-            # It has not begun: whoever asks next may have it.
-            with suppress(Unavailable):
-                await self._records.write(lambda tx: tx.release_request(taken.ref, taken.token))
+            outcome = await self._came_to(wanted, taken, control)
+        except BaseException:
+            if not control.is_begun:
+                # Whoever asks next may have it.
+                with suppress(Unavailable):
+                    await self._records.write(lambda tx: tx.release_request(taken.ref, taken.token))
             raise
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            if control.fenced:
-                raise _taken_over(wanted.key) from None
-            outcome = STOPPED_ITSELF
-        finally:
-            beating.cancel()
         if outcome.question is not None and taken.launch.outside is not None:
             outcome = _ASKS
         if not await self._finish(taken, outcome):
             raise _taken_over(wanted.key)
         return _shown(wanted, outcome)
+
+    async def _came_to(self, wanted: Wanted, taken: _Taken, control: Control) -> Outcome:
+        executing = asyncio.ensure_future(self._gate.execute(taken.launch, control))
+        beating = asyncio.ensure_future(self._beat(taken, control, executing))
+        try:
+            return await in_time(executing, taken.launch.timeout, control)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                # What a thread of it does from here on does not count, and it may find out.
+                control.fenced = True
+                raise
+            if control.fenced:
+                raise _taken_over(wanted.key) from None
+            return STOPPED_ITSELF
+        finally:
+            beating.cancel()
 
     async def _beat(self, taken: _Taken, control: Control, executing: asyncio.Future[Outcome]) -> None:
         """Stay alive in the eyes of others; stop when they have taken over."""

@@ -1,7 +1,8 @@
 """The till: who can pay is let through, and what was used is charged, by many runs at a time."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from weakref import WeakKeyDictionary
 
 from foliot.domain.credits import Meter, Pricing, RunLimits, Usage, can_pay, was_let_in
 from foliot.execution.charging import Bill, Charged, charge, report
@@ -27,8 +28,8 @@ class Till:
     def __init__(self, records: Records, pricing: Pricing) -> None:
         self._records = records
         self._pricing = pricing
-        self._queue: list[tuple[Sequence[Bill], asyncio.Future[None]]] = []
-        self._paying: asyncio.Task[None] | None = None
+        self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
+        """Of each loop that has runs, its own: no loop can wait for what another one does."""
 
     async def has_enough(self, launch: Launch) -> bool:
         """Whether the run can be paid for, as far as can be told before it begins; who has paid is not asked."""
@@ -49,39 +50,54 @@ class Till:
     async def take(self, bills: Sequence[Bill]) -> None:
         """Charge for what was used. It is owed whatever happens. Who comes at the same time pays in one transaction."""
         loop = asyncio.get_running_loop()
-        paid: asyncio.Future[None] = loop.create_future()
-        self._queue.append((bills, paid))
-        if self._paying is None or self._paying.done():
-            self._paying = loop.create_task(self._pay())
-        # Who is cut off here has been charged all the same, or will be.
-        await asyncio.shield(paid)
-
-    async def _pay(self) -> None:
-        """Until nobody stands in the queue."""
-        while self._queue:
-            queue, self._queue = self._queue[:_AT_ONCE], self._queue[_AT_ONCE:]
-            try:
-                await self._charge([bill for bills, _ in queue for bill in bills])
-            except Exception as error:  # Those who wait must hear of it; but one must not keep the others from paying.
-                if len(queue) > 1:
-                    for bills, paid in queue:
-                        await self._pay_alone(bills, paid)
-                else:
-                    queue[0][1].set_exception(error)
-            else:
-                for _, paid in queue:
-                    paid.set_result(None)
-
-    async def _pay_alone(self, bills: Sequence[Bill], paid: "asyncio.Future[None]") -> None:
-        try:
-            await self._charge(bills)
-        except Exception as error:  # Who waits must hear of it.
-            paid.set_exception(error)
-        else:
-            paid.set_result(None)
+        queue = self._queues.get(loop)
+        if queue is None:
+            queue = self._queues[loop] = _Queue(self._charge)
+        await queue.stand_in(bills)
 
     async def _charge(self, bills: Sequence[Bill]) -> None:
         await self._records.write_surely(lambda tx: charge(tx, bills, self._pricing), f"{len(bills)} charges")
 
     def report(self, run_id: str, usage: Usage, key: str | None = None) -> Charged:
         return self._records.database.write(lambda tx: report(tx, run_id, usage, self._pricing, key))
+
+
+class _Queue:
+    """Those of one loop who want to pay. It keeps nothing of the loop, which may end, once nobody stands in it."""
+
+    def __init__(self, charge: Callable[[Sequence[Bill]], Awaitable[None]]) -> None:
+        self._charge = charge
+        self._waiting: list[tuple[Sequence[Bill], asyncio.Future[None]]] = []
+        self._serving: asyncio.Task[None] | None = None
+
+    async def stand_in(self, bills: Sequence[Bill]) -> None:
+        """Until these are paid."""
+        loop = asyncio.get_running_loop()
+        paid: asyncio.Future[None] = loop.create_future()
+        self._waiting.append((bills, paid))
+        if self._serving is None or self._serving.done():
+            self._serving = loop.create_task(self._serve())
+        # Who is cut off here has been charged all the same, or will be.
+        await asyncio.shield(paid)
+
+    async def _serve(self) -> None:
+        """Until nobody stands in the queue."""
+        try:
+            while self._waiting:
+                served, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+                await self._serve_all(served)
+        finally:
+            self._serving = None
+
+    async def _serve_all(self, served: "Sequence[tuple[Sequence[Bill], asyncio.Future[None]]]") -> None:
+        try:
+            await self._charge([bill for bills, _ in served for bill in bills])
+        except Exception as error:  # Those who wait must hear of it; but one must not keep the others from paying.
+            if len(served) > 1:
+                for one in served:
+                    await self._serve_all([one])
+            else:
+                served[0][1].set_exception(error)
+        else:
+            for _, paid in served:
+                paid.set_result(None)

@@ -10,6 +10,7 @@ from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.events import ErrorCode, Final
 from foliot.domain.node_states import Place
 from foliot.domain.nodes import Action, HttpCall
+from foliot.domain.reader import named
 from foliot.execution.context import Asked, Cancelled, Context, LimitExceeded
 from foliot.execution.executing import failure_of
 from foliot.executors.answers import code_for, quote, usages_of, without_usages
@@ -101,10 +102,10 @@ class Actions:
         self._actions: dict[str, RegisteredFunction] = {}
 
     def register(self, name: str, function: Function) -> None:
-        known = self._actions.get(name)
+        known = self._actions.get(named(name, "an action takes a name"))
         if known is not None and known.function is not function:
             raise Invalid(f"an action takes a name of its own, got {name!r} for a second function: rename one of them")
-        self._actions[name] = registered(name, function)
+        self._actions[name] = registered(f"action {name!r}", function)
 
     async def perform(
         self, action: Action, given: Any, context: Callable[[int], ActionContext], interruptible: Callable[[bool], None]

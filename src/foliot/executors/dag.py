@@ -7,23 +7,24 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from foliot.domain.credits import Usage
-from foliot.domain.delivery import payer_key
 from foliot.domain.errors import Invalid
 from foliot.domain.events import DONE, ErrorCode, Event, Failed, Final, StatusNote
 from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.node_states import NodeState, NodeStatus, Place
 from foliot.domain.nodes import Action
+from foliot.domain.policies import count_of
 from foliot.domain.progression import Ending, Progression, Ready
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
-from foliot.domain.workflows import Workflow
-from foliot.execution.context import Cancelled, Context, LimitExceeded
+from foliot.domain.workflows import Workflow, workflow_from_text
+from foliot.execution.context import Cancelled, Context, LimitExceeded, kept_as
 from foliot.execution.executing import Execution, Request, failure_of, success_of
 from foliot.execution.records import Records
 from foliot.executors.actions import ActionContext, ActionOutcome, Actions
 from foliot.executors.http import Caller
-from foliot.executors.journal import Entry, Journal
+from foliot.executors.journal import Entry, Journal, find_workflow
 from foliot.executors.python import Function, PythonExecutor
+from foliot.ports import Transaction
 
 PROVIDER = "dag"
 
@@ -55,6 +56,11 @@ class DagExecutor:
     def on_unknown(self, target: str) -> OnUnknown:  # noqa: ARG002
         return OnUnknown.REDELIVER
 
+    def check_request(self, tx: Transaction, target: str, input: str | None) -> None:
+        wanted = workflow_input_of(input)
+        row = find_workflow(tx, _workflow_id(target), wanted.version)
+        workflow_from_text(row.dag).first_trigger(wanted.trigger)
+
     def close(self) -> None:
         """It holds nothing: threads are the functions' own."""
 
@@ -63,7 +69,7 @@ class DagExecutor:
 
         async def stream() -> AsyncIterator[Event]:
             context = request.context
-            run = _Run(request, self.actions, Journal(self._records(), _recorded_as(context), context.user))
+            run = _Run(request, self.actions, Journal(self._records(), kept_as(context), context.user))
             try:
                 async for event in run.events():
                     yield event
@@ -98,7 +104,7 @@ class _Run:
     async def events(self) -> AsyncIterator[Event]:
         """Go on until nothing is left to do; say which nodes begin and end."""
         wanted = workflow_input_of(self._request.input)
-        workflow_id = self._request.target.partition(":")[2]
+        workflow_id = _workflow_id(self._request.target)
         begun = await self._journal.begin(workflow_id, wanted.version, wanted.trigger, self._tick(wanted.inputs))
         self._inputs = wanted.inputs
         self._resume(begun.workflow, begun.entries)
@@ -230,9 +236,8 @@ class _Run:
         return entry._replace(state=state, attempt=attempted.attempts, cache_ms=0, usages=used)
 
 
-def _recorded_as(context: Context) -> str:
-    """The run's id; of a request from outside its key, for two of them may be about what they call the same run."""
-    return context.run_id if context.schedule else payer_key(context.idempotency_key)
+def _workflow_id(target: str) -> str:
+    return target.partition(":")[2]
 
 
 def workflow_input_of(given: str | None) -> WorkflowInput:
@@ -240,9 +245,7 @@ def workflow_input_of(given: str | None) -> WorkflowInput:
     found = {} if given is None else json.loads(given)
     if not isinstance(found, dict) or set(found) - {"version", "trigger", "inputs"}:
         raise Invalid(f"the input of a workflow is an object of version, trigger and inputs, got {given!r:.120}")
-    version, trigger = found.get("version"), found.get("trigger")
-    if version is not None and (type(version) is not int or version < 1):
-        raise Invalid(f"version takes a whole number from 1, got {version!r:.80}")
+    version, trigger = count_of("version", found.get("version")), found.get("trigger")
     if trigger is not None and not isinstance(trigger, str):
         raise Invalid(f"trigger takes the id of a node, got {trigger!r:.80}")
     return WorkflowInput(version, trigger, found.get("inputs"))

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from foliot.domain.durations import Span, positive_span_of
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import MICROSECONDS
+from foliot.domain.policies import switch_of
 from foliot.domain.runs import OnUnknown, on_unknown_of
 from foliot.domain.schedule import target_of
-from foliot.domain.signing import secret_of
+from foliot.domain.signing import callback_token, secret_of
 
 PROVIDER = "http"
 _MOST_RETRIES = 20
@@ -46,6 +47,11 @@ class Endpoint:
             raise Invalid(f"{self.target} takes its secret from {self.secret_env}, which the environment does not have")
         return secret_of(said)
 
+    def token_of(self, run_id: str) -> str | None:
+        """With which its receiver may report later how that run ended; None: it does not report."""
+        secret = self.secret_now()
+        return None if self.callback_within is None or secret is None else callback_token(secret, run_id)
+
     def hidden(self) -> list[str]:
         """What of its headers may be a credential."""
         return [word for value in self.headers.values() for word in value.split() if len(word) >= _LIKE_A_CREDENTIAL]
@@ -72,14 +78,14 @@ def endpoint_of(
         raise Invalid(f"an endpoint takes a name, as in app.endpoint('billing', 'https://…'), got {name!r}")
     if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= _MOST_RETRIES:
         raise Invalid(f"retries takes a whole number from 0 to {_MOST_RETRIES}, got {retries!r}")
-    if secret_env is not None and (not isinstance(secret_env, str) or not secret_env):
+    if secret_env is not None and not (isinstance(secret_env, str) and secret_env and secret_env.isprintable()):
         raise Invalid(f"secret_env takes the name of an environment variable, got {secret_env!r}")
     if secret is not None and secret_env is not None:
         raise Invalid("an endpoint takes secret or secret_env, got both")
-    if callback and secret is None and secret_env is None:
+    if switch_of("callback", callback) and secret is None and secret_env is None:
         raise Invalid("callback=True takes a secret too: the token of a callback is made from it")
     reports_within = positive_span_of("callback_within", callback_within)
-    given = headers_of(headers or {})
+    given = headers_of({} if headers is None else headers)
     for header in given:
         if header.lower() in _OURS or header.lower().startswith(_OUR_PREFIX):
             raise Invalid(f"header {header} is set by Foliot: leave it out")

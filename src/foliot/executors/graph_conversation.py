@@ -14,7 +14,7 @@ from langgraph.types import StateSnapshot
 from foliot.domain.events import AssistantFinal, ErrorCode, Event, Final, UsageReport
 from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.questions import Question
-from foliot.execution.context import Context
+from foliot.execution.context import Context, kept_as
 from foliot.execution.executing import Request
 from foliot.executors.checkpoints import Checkpoints
 from foliot.executors.graph_failures import failed
@@ -65,10 +65,9 @@ async def held(graph: Graph, registered: RegisteredGraph, request: Request) -> A
 
 def config_of(registered: RegisteredGraph, context: Context, ear: Ear) -> RunnableConfig:
     """What the graph's nodes, and whoever watches them, are told of the run."""
-    is_shared = registered.thread is Thread.SCHEDULE
     config = RunnableConfig(
         configurable={
-            "thread_id": context.schedule if is_shared else context.run_id,
+            "thread_id": thread_of(registered.thread, context),
             "run_id": context.run_id,
             "schedule": context.schedule,
             "scheduled_for": rfc3339(instant_of(context.scheduled_for, "scheduled_for")),
@@ -82,6 +81,17 @@ def config_of(registered: RegisteredGraph, context: Context, ear: Ear) -> Runnab
     if registered.recursion_limit is not None:
         config["recursion_limit"] = registered.recursion_limit
     return config
+
+
+def thread_of(thread: Thread, context: Context) -> str:
+    """The name of the conversation that the run belongs to; what was asked for from outside always has its own.
+
+    One that a schedule goes on with is its user's: whoever has a schedule of that name after them begins another.
+    """
+    if thread is Thread.SCHEDULE and context.schedule:
+        # No schedule's id has a slash in it: nobody can be called so that it is another's.
+        return f"{context.schedule}/{context.user}"
+    return kept_as(context)
 
 
 async def _known(graph: Graph, config: RunnableConfig, run_id: str, place: GraphPlace) -> list[BaseMessage]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -15,13 +16,13 @@ from foliot.domain.instants import MICROSECONDS
 from foliot.domain.questions import CALLBACK, AtExpiry, Question
 from foliot.domain.runs import OnUnknown
 from foliot.domain.schedule import json_text
-from foliot.domain.signing import callback_token, token_digest
+from foliot.domain.signing import token_digest
 from foliot.execution.context import Context
 from foliot.execution.executing import Execution, Request
 from foliot.executors.answers import Judged, backoff, judge, judge_failure, quote
 from foliot.executors.endpoints import Endpoint
 from foliot.executors.messages import body_of, headers_for, signed
-from foliot.ports import Clock
+from foliot.ports import Clock, Transaction
 
 if TYPE_CHECKING:
     from foliot.executors.outbound import HttpAnswer
@@ -74,6 +75,7 @@ class HttpExecutor:
         self._wait = wait
         self._at_once = at_once
         self._busy = 0
+        self._counting = threading.Lock()
 
     def register(self, endpoint: Endpoint) -> str:
         """The target that the endpoint is from now on."""
@@ -102,12 +104,22 @@ class HttpExecutor:
     def on_unknown(self, target: str) -> OnUnknown:
         return self._endpoints[target].on_unknown
 
+    def check_request(self, tx: Transaction, target: str, input: str | None) -> None:  # noqa: ARG002
+        endpoint = self._endpoints[target]
+        endpoint.secret_now()
+        if endpoint.callback_within is not None:
+            raise Invalid(f"{target} may report later, and no run is there to wait for that: schedule or trigger it")
+
+    def report_digest(self, target: str, run_id: str) -> str | None:
+        token = self._endpoints[target].token_of(run_id)
+        return None if token is None else token_digest(token)
+
     def run(self, request: Request) -> Execution:
         final: asyncio.Future[Final] = asyncio.get_running_loop().create_future()
 
         async def stream() -> AsyncIterator[Event]:
             came_to = SUCCEEDED
-            self._busy += 1
+            self._count(1)
             try:
                 async with aclosing(self._perform(request)) as calls:
                     async for judged in calls:
@@ -116,13 +128,17 @@ class HttpExecutor:
                             yield UsageReport(usage)
                         came_to = judged.final
             finally:
-                self._busy -= 1
+                self._count(-1)
             final.set_result(came_to)
             if came_to.error is not None:
                 yield Failed(came_to.error)
             yield DONE
 
         return Execution(stream(), final)
+
+    def _count(self, more: int) -> None:
+        with self._counting:
+            self._busy += more
 
     async def _perform(self, request: Request) -> AsyncGenerator[Judged]:
         """What each call came to; the last is what the run came to."""
@@ -132,12 +148,10 @@ class HttpExecutor:
             return
         try:
             secret = endpoint.secret_now()
+            token = endpoint.token_of(request.context.run_id)
         except Invalid as refusal:
             yield judge_failure(refusal, may_repeat=False)
             return
-        token = None
-        if endpoint.callback_within is not None and secret is not None:
-            token = callback_token(secret, request.context.run_id)
         body = body_of(request.context, request.input, token)
         delivery = _Delivery(endpoint, request.context, body, secret, token)
         async with aclosing(self._deliver(delivery)) as calls:

@@ -61,10 +61,7 @@ class Journal:
 
         def act(tx: Transaction) -> tuple[WorkflowRow, Workflow, list[NodeRow]]:
             rows = tx.node_states(self._run)
-            row = tx.workflow_at(rows[0].workflow_ref) if rows else tx.workflow(workflow_id, version)
-            if row is None:
-                which = "" if version is None else f" in version {version}"
-                raise NotFound(f"there is no workflow {workflow_id!r}{which}: deploy it first")
+            row = tx.workflow_at(rows[0].workflow_ref) if rows else find_workflow(tx, workflow_id, version)
             workflow = workflow_from_text(row.dag)
             if not rows:
                 fired = workflow.first_trigger(trigger)
@@ -121,6 +118,15 @@ class Journal:
             started_at=now,
             ended_at=now if state.is_over else None,
         )
+
+
+def find_workflow(tx: Transaction, workflow_id: str, version: int | None) -> WorkflowRow:
+    """In that version, or the latest; NotFound when there is none."""
+    row = tx.workflow(workflow_id, version)
+    if row is None:
+        which = "" if version is None else f" in version {version}"
+        raise NotFound(f"there is no workflow {workflow_id!r}{which}: deploy it first")
+    return row
 
 
 def _entry(row: NodeRow) -> Entry:

@@ -75,6 +75,8 @@ class LangGraphExecutor:
         at_expiry: str = "reject",
     ) -> str:
         """The target that the graph is from now on."""
+        if not isinstance(name, str):
+            raise Invalid(f"a graph takes a name, as in app.langgraph('agent', graph), got {name!r:.80}")
         target = target_of(f"{PROVIDER}:{name}")
         known = self._registered.get(target)
         if known is not None and known.source is not graph:
@@ -86,7 +88,8 @@ class LangGraphExecutor:
         if isinstance(callbacks, str) or not isinstance(callbacks, Sequence):
             raise Invalid(f"callbacks takes a list of LangChain's callback handlers, got {callbacks!r:.80}")
         _check(name, graph)
-        asked = who if isinstance(who, str) else tuple(who)
+        # Once for all: what can be gone through once only is there for every question.
+        asked = tuple(who) if isinstance(who, Iterable) and not isinstance(who, str) else who
         asks = partial(question_of, who=asked, expires_in=expires_in, at_expiry=at_expiry)
         asks("approval")
         self._registered[target] = RegisteredGraph(

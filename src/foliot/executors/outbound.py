@@ -210,7 +210,7 @@ def url_of(url: str) -> httpx2.URL:
         raise Invalid(f"a URL is text of at most {_LONGEST_URL:,} characters, such as 'https://example.com/hook'")
     try:
         read = httpx2.URL(url)
-    except httpx2.InvalidURL:
+    except (httpx2.InvalidURL, UnicodeError):
         # Its words may quote a password as the port that it is not.
         raise Invalid("a URL is written like 'https://example.com/hook', got text that cannot be read so") from None
     if read.scheme not in _DEFAULT_PORTS:

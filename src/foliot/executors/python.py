@@ -5,9 +5,8 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid, NotFound
@@ -18,6 +17,9 @@ from foliot.execution.executing import Execution, Request, failure_of, performed
 
 PROVIDER = "python"
 Function = Callable[..., Any]
+
+_THREADS = "foliot-run"
+_IN_A_THREAD: ContextVar[bool] = ContextVar("in a thread of ours", default=False)
 
 
 class RegisteredFunction(NamedTuple):
@@ -47,7 +49,7 @@ class PythonExecutor:
         known = self._functions.get(target)
         if known is not None and known.function is not function:
             raise Invalid(f"a graph takes a name of its own, got {name!r} for a second function: rename one of them")
-        self._functions[target] = registered(name, function, on_unknown)
+        self._functions[target] = registered(f"graph {name!r}", function, on_unknown)
         return target
 
     @property
@@ -109,12 +111,10 @@ class PythonExecutor:
         return await result if inspect.isawaitable(result) else result
 
     async def _in_thread(self, function: Function, arguments: tuple[Any, ...]) -> Any:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="foliot-run")
         with self._counting:
+            # In the thread too it is known what it is part of, such as the span of its run.
+            future = self._submit(copy_context().run, _called, function, arguments)
             self._busy += 1
-        # In the thread too it is known what it is part of, such as the span of its run.
-        future = self._pool.submit(_called, partial(copy_context().run, function), arguments)
         # The thread is free when its function has returned, also when nobody waits for it any more.
         future.add_done_callback(self._free)
         result, error = await asyncio.wrap_future(future)
@@ -123,6 +123,17 @@ class PythonExecutor:
         if error is not None:
             raise error
         return result
+
+    def _submit(self, *call: Any) -> "Future[Any]":
+        """A thread of its own for what a function in a thread waits for: all of the pool's may be waiting so."""
+        if _IN_A_THREAD.get():
+            alone = ThreadPoolExecutor(1, thread_name_prefix=_THREADS)
+            future = alone.submit(*call)
+            alone.shutdown(wait=False)
+            return future
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=_THREADS)
+        return self._pool.submit(*call)
 
     @property
     def is_busy(self) -> bool:
@@ -139,13 +150,14 @@ class PythonExecutor:
             self._pool = None
 
 
-def registered(name: str, function: Function, on_unknown: OnUnknown = OnUnknown.REDELIVER) -> RegisteredFunction:
-    """Invalid when it cannot be called with (input, ctx), or with the first of them, or with nothing."""
-    return RegisteredFunction(function, _is_async(function), _parameters(name, function), on_unknown)
+def registered(what: str, function: Function, on_unknown: OnUnknown = OnUnknown.REDELIVER) -> RegisteredFunction:
+    """Invalid, for what it is, when it cannot be called with (input, ctx), or the first of them, or with nothing."""
+    return RegisteredFunction(function, _is_async(function), _parameters(what, function), on_unknown)
 
 
 def _called(function: Function, arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:
     """What it returned, or what it raised: as values, because some exceptions do not survive the way to the loop."""
+    _IN_A_THREAD.set(True)
     try:
         return function(*arguments), None
     except BaseException as error:
@@ -156,19 +168,19 @@ def _is_async(function: Function) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
-def _parameters(name: str, function: Function) -> int:
+def _parameters(what: str, function: Function) -> int:
     """How many of (input, ctx) the function takes."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise Invalid(f"graph {name!r} takes a function that returns, got a generator: nobody would go through it")
+        raise Invalid(f"{what} takes a function that returns, got a generator: nobody would go through it")
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        raise Invalid(f"graph {name!r} takes a function, got {function!r}") from None
+        raise Invalid(f"{what} takes a function, got {function!r}") from None
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return 2
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     needed = [p for p in positional if p.default is p.empty]
     keyword_needed = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
     if len(needed) > 2 or keyword_needed:
-        raise Invalid(f"graph {name!r} takes a function of (input, ctx), got {inspect.signature(function)}")
+        raise Invalid(f"{what} takes a function of (input, ctx), got {inspect.signature(function)}")
     return min(len(positional), 2)

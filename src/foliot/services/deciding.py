@@ -8,7 +8,7 @@ from foliot.books.entries import Entries
 from foliot.domain.delivery import InProgress
 from foliot.domain.errors import Conflict, Denied
 from foliot.domain.instants import rfc3339
-from foliot.domain.questions import CALLBACK, Verdict
+from foliot.domain.questions import CALLBACK, UNKNOWN_OUTCOME, Verdict
 from foliot.domain.runs import FINAL, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
@@ -77,15 +77,15 @@ def complete(
     token: str,
     outcome: Outcome,
 ) -> None:
-    """End a run as its target reports that waits for it to do so; told twice, it is told once.
+    """End a run as its target reports that waits for it to do so, or of which nobody else knows how it ended.
 
-    Conflict when something else was told before.
+    Told twice, it is told once; Conflict when something else was told before.
     """
     questions = tx.questions_of([run.ref])
     if run.status == Status.RUNNING:
         raise InProgress(f"run {run_id} is still being delivered: report again in a moment", _SOON)
     last = questions[-1] if questions else None
-    if last is None or last.kind != CALLBACK or last.reference is None:
+    if last is None or last.kind not in (CALLBACK, UNKNOWN_OUTCOME) or last.reference is None:
         raise Conflict(f"run {run_id} waits for no report: it is {run.status}")
     if not is_token_of(token, last.reference):
         raise Denied(f"that is not the token of {run_id}: send the one that came with its call")

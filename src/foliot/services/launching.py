@@ -10,7 +10,7 @@ from foliot.domain.grants import LOCAL
 from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.policies import Overlap, count_of
 from foliot.domain.runs import Reason, Status
-from foliot.domain.schedule import json_text, name_of, slug_of, text_of, user_of
+from foliot.domain.schedule import json_text, name_of, text_of, user_of
 from foliot.domain.settlement import Outcome, outcome_text
 from foliot.ports import Transaction
 from foliot.rows import RequestRow, RunRow, ScheduleRow
@@ -20,10 +20,7 @@ from foliot.services.editing import WantedSchedule, put_schedule, trigger_run
 from foliot.services.permission import wish_of
 from foliot.services.schedules import Moment
 from foliot.services.views import run_view
-from foliot.services.workflows import schedule_id_of
-
-_STARTED_BY_HAND = "launched"
-"""In place of a trigger node, in the id of the schedule that such runs belong to."""
+from foliot.services.workflows import launches_id_of
 
 
 class Acceptance(StrEnum):
@@ -91,7 +88,7 @@ class RunLauncher:
 
     def _schedule(self, tx: Transaction, entries: Entries, workflow_id: str, user: str) -> ScheduleRow:
         """The user's schedule of no times of its own that these runs belong to."""
-        schedule_id = slug_of(schedule_id_of(user, workflow_id, _STARTED_BY_HAND))
+        schedule_id = launches_id_of(user, workflow_id)
         row = tx.schedule(schedule_id)
         if row is None or row.deleted_at is not None:
             stored = stored_of(schedule_id, {"target": f"dag:{workflow_id}", "manual": True})

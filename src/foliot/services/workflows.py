@@ -166,8 +166,17 @@ class WorkflowVerbs:
 
 def schedule_id_of(user: str, workflow_id: str, trigger: str) -> str:
     """The same for the same trigger, in every process and in every version of the workflow."""
-    digest = blake2b(json.dumps([user, workflow_id, trigger]).encode(), digest_size=6).hexdigest()
-    return "-".join([slug_of(f"dag-{workflow_id[:_LONGEST_NAME]}-{trigger[:_LONGEST_NAME]}"), digest])
+    return _told_apart(f"dag-{workflow_id[:_LONGEST_NAME]}-{trigger[:_LONGEST_NAME]}", user, workflow_id, trigger)
+
+
+def launches_id_of(user: str, workflow_id: str) -> str:
+    """The same for all that is started from outside, which no trigger of the workflow starts."""
+    return _told_apart(f"launched-{workflow_id[:_LONGEST_NAME]}", user, workflow_id)
+
+
+def _told_apart(name: str, *of: str) -> str:
+    """The id of that name, which may be cut short or be somebody else's too, for these alone."""
+    return "-".join([slug_of(name), blake2b(json.dumps(of).encode(), digest_size=6).hexdigest()])
 
 
 def _owner(user: str, workflow_id: str) -> str:
