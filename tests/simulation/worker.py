@@ -251,8 +251,9 @@ class VirtualThreads:
         self._free = threads
         self._waiting: deque[Callable[[], None]] = deque()
 
-    def submit(self, called: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, Context]) -> Any:
-        worker, context = self._worker, arguments[1]
+    def submit(self, called: Callable[..., Any], *call: Any) -> Any:
+        """Of what is called, the last are the arguments of the run's function: its input and its context."""
+        worker, (_, context) = self._worker, call[-1]
         future: Future[Any] = Future()
 
         def begin() -> None:
@@ -265,7 +266,7 @@ class VirtualThreads:
 
         def end() -> None:
             self._free += 1
-            future.set_result(called(function, arguments))
+            future.set_result(called(*call))
             while self._free and self._waiting:
                 self._waiting.popleft()()
 
