@@ -8,7 +8,7 @@ from foliot.domain.errors import Refusal
 from foliot.domain.grants import LOCAL
 from tests.crash.doom import as_verb
 from tests.crash.evidence import Key, Pen
-from tests.crash.plan import COST, SEASON, Planned
+from tests.crash.plan import COST, FIRST_PAYMENT, PAYMENT, SEASON, Planned
 
 _PAID_RUNS = 5
 """A payment is for so many runs: it does not last until the next."""
@@ -27,14 +27,14 @@ class Patrons:
         """Before anything is declared that must be paid for. However often it is done, it is done once."""
         if self._is_needed:
             with suppress(Refusal):
-                self._accounts.top_up(LOCAL, COST * _PAID_RUNS, "to begin with")
+                self._accounts.top_up(LOCAL, COST * _PAID_RUNS, FIRST_PAYMENT)
                 self._accounts.limit(LOCAL, limited=True)
 
     def act(self) -> None:
         season = int(time.time() // SEASON)
         if self._is_needed:
             with as_verb("pay"):
-                self._accounts.top_up(LOCAL, COST * _PAID_RUNS, f"season {season}")
+                self._accounts.top_up(LOCAL, COST * _PAID_RUNS, f"{PAYMENT} {season}")
         for name in self._revoked:
             (self._revoke if season % 2 else self._permit)(name)
 

@@ -15,6 +15,8 @@ LEASE = 2.0
 """Seconds for which a worker holds its runs without a word."""
 SEASON = 4.0
 """Seconds: so often somebody pays, and grants are revoked and given back."""
+FIRST_PAYMENT, PAYMENT = "to begin with", "season"
+"""What is paid for runs is paid under these names; people pay somebody else, under others."""
 PAID, FREE = "large", "small"
 PRICING = Pricing(read_catalogue({PAID: {"usd_per_token": "0.0000001"}, FREE: {"is_free": True}}))
 ESTIMATE = (21_000, 21_300)

@@ -7,7 +7,7 @@ from math import inf
 
 from tests.crash.evidence import Key, Note
 from tests.crash.ledger import SECOND, Row
-from tests.crash.plan import ESTIMATE, PAID
+from tests.crash.plan import ESTIMATE, FIRST_PAYMENT, PAID, PAYMENT
 from tests.crash.story import Facts
 
 AT_THE_GATE = ("grant_revoked", "insufficient_credits")
@@ -102,10 +102,14 @@ def _notes(facts: Facts, name: str) -> list[Note]:
 
 
 class Means:
-    """What there was to pay with, by what was posted."""
+    """What there was to pay with, by what was posted to the account that runs are paid from."""
 
     def __init__(self, facts: Facts) -> None:
-        postings = sorted(facts.story.ledger.postings, key=lambda posting: posting.created_at)
+        posted = facts.story.ledger.postings
+        payer = {posting.account for posting in posted if posting.reference.startswith((FIRST_PAYMENT, PAYMENT))}
+        postings = sorted(
+            (posting for posting in posted if posting.account in payer), key=lambda posting: posting.created_at
+        )
         self._at = [posting.created_at / SECOND for posting in postings]
         self._balances: list[int] = [0]
         for posting in postings:

@@ -17,6 +17,7 @@ RUN, OTHER = a_row("tick", 1010), a_row("tick", 1020)
 REVOKED = RUN._replace(status="skipped", reason="grant_revoked", ended_at=1010 * SECOND)
 POOR = RUN._replace(status="skipped", reason="insufficient_credits", ended_at=1010 * SECOND)
 PAYMENT = Posting(1, "top_up", 3 * ESTIMATE[1], "season 1", CREATED)
+ELSEWHERE = PAYMENT._replace(account=2, reference="a verb's")
 
 
 def notes(**said: float) -> list[Note]:
@@ -28,7 +29,7 @@ def a_story(rows: Sequence[Row], said: Sequence[Note] = (), paid: Sequence[Posti
     plan = PLAN._replace(is_charged="model" in planned, **planned)
     done = [row for row in rows if row.status == "success"]
     charged = {row.ref: 1 for row in done} if plan.is_charged else {}
-    balances = {1: sum(posting.amount for posting in paid)}
+    balances = {each: sum(paid_in.amount for paid_in in paid if paid_in.account == each) for each in (1, 2)}
     ledger = Ledger(list(rows), {"tick": CURSORS["tick"]}, [], (), charged, balances, paid)
     return Story((plan,), ledger, Evidence([an_execution(row) for row in done], list(said)), [], END)
 
@@ -54,6 +55,10 @@ def with_execution(story: Story, *executions: Execution) -> Story:
             id="a run a moment later",
         ),
         pytest.param(a_story([POOR, OTHER._replace(status="skipped", reason="overlap")], model=PAID), id="no credits"),
+        pytest.param(
+            a_story([POOR, OTHER._replace(status="skipped", reason="overlap")], paid=[ELSEWHERE], model=PAID),
+            id="credits of somebody else",
+        ),
         pytest.param(a_story([RUN, OTHER], paid=[PAYMENT], model=PAID), id="credits"),
         pytest.param(a_story([RUN, OTHER], model=FREE), id="a free model"),
     ],
