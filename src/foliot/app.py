@@ -3,18 +3,18 @@
 import asyncio
 import logging
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from foliot.domain.credits import Pricing, read_pricing, usage_of
 from foliot.domain.durations import Span
 from foliot.domain.errors import Conflict, Invalid
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import on_unknown_of
 from foliot.domain.schedule import Standing, name_of, slug_of, target_of, target_said
 from foliot.domain.spec import Interval, Spec
@@ -24,7 +24,9 @@ from foliot.engine.settings import EngineSettings
 from foliot.execution.asking import check_executor
 from foliot.execution.bounds import bounds_of
 from foliot.execution.executing import Executor
-from foliot.execution.requests import Executed, wanted_of
+from foliot.execution.requests import Executed
+from foliot.execution.wanted import wanted_of
+from foliot.executors.carrying import LetterCarrier, guarded_caller
 from foliot.executors.dag import PROVIDER as DAG
 from foliot.executors.dag import DagExecutor
 from foliot.executors.endpoints import PROVIDER as HTTP
@@ -40,16 +42,20 @@ from foliot.services.launching import RunLauncher
 from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
+from foliot.services.webhooks import WebhookVerbs
 from foliot.services.workflows import WorkflowVerbs
-from foliot.settings import database_url, http_allow, pricing_of, trace_url
+from foliot.serving import Server, attend, work
+from foliot.settings import database_url, engine_settings, http_allow, pace_of, pricing_of, stall_limit, trace_url
+from foliot.settings.sources import read_settings, without_password
 from foliot.wiring import Parts
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 log = logging.getLogger("foliot")
 
 F = TypeVar("F", bound=Callable[..., Any])
 G = TypeVar("G", bound=Callable[..., Any] | str)
-
-_STOPPED_AT_ONCE = 130
 
 DECLARED_NO_MORE = "deploy"
 """Who paused a schedule that vanished from its program."""
@@ -71,10 +77,12 @@ class Foliot:
     ) -> None:
         self.name = slug_of(name)
         self.url = database_url(database)
-        self.settings = settings or EngineSettings()
+        self.settings = settings or engine_settings()
         self.pricing = pricing_of() if pricing is None else read_pricing(pricing)
         self.functions = PythonExecutor(self.settings.threads)
-        self.endpoints = HttpExecutor(http_allow())
+        allowed = http_allow()
+        self.endpoints = HttpExecutor(allowed)
+        self._carrier = LetterCarrier(lambda: guarded_caller(allowed))
         self._langgraphs = LangGraphExecutor(self.url)
         self.dags = DagExecutor(self.functions, lambda: self.parts.records, lambda: self.endpoints.caller)
         self.executors: dict[str, Executor] = {
@@ -260,16 +268,15 @@ class Foliot:
     @property
     def shown_url(self) -> str:
         """The database, without its password."""
-        scheme, _, rest = self.url.partition("://")
-        return f"{scheme}://{rest.rpartition('@')[2]}"
+        return without_password(self.url)
 
     @property
     def schedules(self) -> ScheduleVerbs:
-        return self.parts.schedules
+        return self.parts.verbs.schedules
 
     @property
     def runs(self) -> RunVerbs:
-        return self.parts.runs
+        return self.parts.verbs.runs
 
     def report_usage(
         self,
@@ -317,7 +324,7 @@ class Foliot:
 
     @property
     def requests(self) -> RequestVerbs:
-        return self.parts.request_verbs
+        return self.parts.verbs.requests
 
     def trace_url(self, run_id: str) -> str | None:
         """Where the run's trace can be looked at, when FOLIOT_TRACE_URL says how; None when it does not."""
@@ -325,26 +332,32 @@ class Foliot:
 
     @property
     def accounts(self) -> AccountVerbs:
-        return self.parts.accounts
+        return self.parts.verbs.accounts
 
     @property
     def grants(self) -> GrantVerbs:
-        return self.parts.grants
+        return self.parts.verbs.grants
 
     @property
     def launcher(self) -> RunLauncher:
-        return self.parts.launcher
+        return self.parts.verbs.launcher
+
+    @property
+    def webhooks(self) -> WebhookVerbs:
+        return self.parts.verbs.webhooks
 
     @property
     def workflows(self) -> WorkflowVerbs:
-        return self.parts.workflows
+        return self.parts.verbs.workflows
 
     @property
     def parts(self) -> Parts:
         parts = self._parts
         if parts is None:
             with self._opening:
-                parts = self._parts = self._parts or Parts(self.url, self.executors, pricing=self.pricing)
+                parts = self._parts = self._parts or Parts(
+                    self.url, self.executors, pricing=self.pricing, carrier=self._carrier
+                )
         return parts
 
     @property
@@ -355,6 +368,13 @@ class Foliot:
     def inhabit(self, parts: Parts | None) -> None:
         """Work on these parts until told otherwise: how a test puts the app into a world of its own."""
         self._parts = parts
+
+    def relocate(self, database: str) -> None:
+        """Work on that database instead of the one that the program names; before anything of it is used."""
+        if self._parts is not None:
+            raise Conflict(f"{self.name} has opened {self.shown_url} already: let the program use nothing of it before")
+        self.url = database_url(database)
+        self._langgraphs.relocate(self.url)
 
     def declare(self) -> None:
         """Make the database's schedules what this program declares, and pause those that it no longer does."""
@@ -372,49 +392,48 @@ class Foliot:
                 note = f"no longer declared by {self.name}"
                 self.schedules.pause(schedule.id, note, by=DECLARED_NO_MORE)
 
-    def run(self, ready: Callable[[], None] | None = None) -> None:
+    def asgi(self) -> "FastAPI":
+        """The API as an ASGI application: to be mounted in another one, or served by a server of yours."""
+        return self.parts.http(pace_of(read_settings()))
+
+    def run(self, ready: Callable[[], None] | None = None, server: Server | None = None) -> None:
         """Work until interrupted. The first signal lets runs finish, the second stops at once.
 
-        `ready` is called when the work begins.
+        `ready` is called when the work begins; a server listens from then on, and takes no more requests at the first
+        signal.
         """
-        with calm_collector():
-            asyncio.run(self.serve(ready))
+        try:
+            with calm_collector():
+                asyncio.run(self.serve(ready, server))
+        except Exception:
+            if self.functions.is_busy:
+                log.exception("the worker has ended")
+                _exit_beside_threads(1)
+            raise
         if self.functions.is_busy:
-            # A thread cannot be stopped, and Python would wait for it; its run keeps its lease until that runs out.
-            logging.shutdown()
-            sys.stdout.flush()
-            os._exit(0)
+            _exit_beside_threads(0)
 
-    async def serve(self, ready: Callable[[], None] | None = None) -> None:
-        """Declare, then work until a signal or cancellation."""
+    async def serve(self, ready: Callable[[], None] | None = None, server: Server | None = None) -> None:
+        """Declare, then work until a signal or cancellation; Unavailable when the server ended by itself."""
         engine = self.parts.engine(self.name, self.settings)
         self.declare()
         deaf = self.parts.listen()
-        loop = asyncio.get_running_loop()
-        working = loop.create_task(engine.run())
-        signals = 0
-
-        def on_signal() -> None:
-            nonlocal signals
-            signals += 1
-            if signals == 1:
-                log.info("stopping: %d runs may finish; a second signal stops at once", engine.in_hand)
-                engine.stop()
-            else:
-                os._exit(_STOPPED_AT_ONCE)
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, on_signal)
-        if ready is not None:
-            ready()
         try:
-            await working
-            await self.parts.requests.finish(engine.grace_left)
+            await work(engine, self.parts.requests, ready, server, stall_limit())
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
             deaf()
             self._leave(engine)
+
+    async def attend(self, server: Server, ready: Callable[[], None] | None = None) -> None:
+        """Declare, then answer requests until a signal, beside workers in other processes.
+
+        Workers may be such that have no code, and no declarations. Unavailable when it ended by itself.
+        """
+        try:
+            self.declare()
+            await attend(server, self.parts.requests, self.settings.stop_grace / MICROSECONDS, ready)
+        finally:
+            self._close_all()
 
     async def __aenter__(self) -> "Foliot":
         """Work inside a program that has its own loop, beside what it does."""
@@ -441,6 +460,9 @@ class Foliot:
 
     def _leave(self, engine: Engine) -> None:
         self.parts.engines.remove(engine)
+        self._close_all()
+
+    def _close_all(self) -> None:
         for provider, executor in self.executors.items():
             try:
                 executor.close()
@@ -452,6 +474,13 @@ class Foliot:
         """Let go of the database; it is opened again when it is needed."""
         if self._parts is not None:
             self._parts.close()
+
+
+def _exit_beside_threads(code: int) -> None:
+    """A thread cannot be stopped, and Python would wait for it; its run keeps its lease until that runs out."""
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(code)
 
 
 def _say_why_it_ended(working: asyncio.Task[None]) -> None:

@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 from foliot.domain.grants import Grant
 from foliot.domain.questions import UNKNOWN_OUTCOME
+from foliot.domain.schedule import Standing
 from foliot.domain.settlement import Outcome
+from foliot.domain.troubles import Trouble
 
 
 class Earliest(NamedTuple):
@@ -51,6 +53,39 @@ class RunRow(NamedTuple):
     progress: str | None
 
 
+class RunName(NamedTuple):
+    """What tells a run from all others."""
+
+    schedule_ref: int
+    kind: str
+    nominal_at: int
+    backfill: int
+    attempt: int
+
+
+class Backlog(NamedTuple):
+    """What is due and waits, and since when the first of it does."""
+
+    schedules: int
+    schedules_since: int | None
+    runs: int
+    runs_since: int | None
+    now: int
+
+    @property
+    def age(self) -> int:
+        """For how long the first of all that waits has waited."""
+        return self.now - min(self.schedules_since or self.now, self.runs_since or self.now)
+
+
+class TroubleRow(NamedTuple):
+    """A schedule that is set aside, whose it is, and why."""
+
+    schedule: str
+    owner: str
+    trouble: Trouble
+
+
 class Leased(NamedTuple):
     """A run that a worker holds, and what it is told to do with it."""
 
@@ -70,6 +105,10 @@ class News(NamedTuple):
     """When the first question that nobody has answered expires."""
     targets: int
     """The number of times that targets were added or registered."""
+    webhooks: int
+    """How many webhooks there are."""
+    tell_at: int | None
+    """When one of them is to be told something; None when there is nothing."""
 
 
 class Expired(NamedTuple):
@@ -126,6 +165,7 @@ class RunFilter(NamedTuple):
     backfill: int | None = None
     limit: int = 100
     offset: int = 0
+    owner: str | None = None
 
 
 class AccountRow(NamedTuple):
@@ -163,6 +203,110 @@ class ReceiptRow(NamedTuple):
     credits: int | None
     """None until somebody knows what it cost."""
     created_at: int
+
+
+class UserRow(NamedTuple):
+    """A row of the users."""
+
+    ref: int
+    id: str
+    role: str
+    disabled_at: int | None
+    created_at: int
+
+
+class KeyRow(NamedTuple):
+    """A row of the API keys."""
+
+    id: str
+    user: str
+    name: str
+    digest: str
+    rights: str
+    """As JSON."""
+    expires_at: int | None
+    revoked_at: int | None
+    used_at: int | None
+    created_at: int
+
+
+class AnswerRow(NamedTuple):
+    """What a write over the network was answered."""
+
+    scope: str
+    """Who asked, and for what kind of thing."""
+    key: str
+    fingerprint: str
+    """Of what was asked."""
+    status: int
+    headers: str
+    """As JSON."""
+    body: str
+    created_at: int
+
+
+class WebhookRow(NamedTuple):
+    """A row of the webhooks."""
+
+    ref: int
+    id: str
+    owner: str
+    url: str
+    events: str
+    """As JSON."""
+    secret_env: str
+    all_owners: int
+    """Whether an admin is told of everybody's schedules."""
+    created_at: int
+
+
+class NoticeRow(NamedTuple):
+    """A row of the notices."""
+
+    ref: int
+    event: str
+    schedule_ref: int
+    at: int
+
+
+class DeliveryRow(NamedTuple):
+    """A row of the deliveries, with its notice."""
+
+    ref: int
+    notice_ref: int
+    webhook_ref: int
+    tries: int
+    next_at: int | None
+    arrived_at: int | None
+    error: str | None
+    event: str
+    at: int
+    data: str
+    """As JSON."""
+    schedule: str
+    owner: str
+
+
+class Parcel(NamedTuple):
+    """A notice on its way to a webhook: nobody else takes it up until a while has passed."""
+
+    ref: int
+    tries: int
+    """This one counted."""
+    notice_ref: int
+    webhook_ref: int
+    webhook: str
+    url: str
+    secret_env: str
+    event: str
+    at: int
+    data: str
+    """As JSON."""
+    schedule: str
+    owner: str
+    """Of the schedule."""
+    deleted_at: int | None
+    """When the webhook was, if it was."""
 
 
 class GrantRow(NamedTuple):
@@ -223,6 +367,9 @@ class ScheduleRow(NamedTuple):
     paused_by: str | None
     pruned_before: int
     grant_ref: int
+    owner: str
+    declared: str | None = None
+    """The options that its set gave it when it was applied last, as JSON; None: it belongs to no set."""
 
 
 class ScheduleFilter(NamedTuple):
@@ -234,6 +381,17 @@ class ScheduleFilter(NamedTuple):
     include_deleted: bool = False
     limit: int | None = None
     after_id: str | None = None
+    owner: str | None = None
+    without_programs: bool = False
+    """Leave out what a program declares."""
+    ids: tuple[str, ...] | None = None
+    text: str | None = None
+    """In the id or in the name, in small or large letters."""
+    declared: str | None = None
+    """The set that declares it."""
+    standings: tuple[Standing, ...] = ()
+    """One of them; empty: whatever it does now."""
+    needs_attention: bool | None = None
 
 
 class BackfillRow(NamedTuple):
@@ -254,6 +412,7 @@ class BackfillRow(NamedTuple):
     input: str | None
     created_at: int
     ended_at: int | None
+    cancelled_at: int | None
 
 
 class WorkflowRow(NamedTuple):
@@ -261,6 +420,7 @@ class WorkflowRow(NamedTuple):
 
     ref: int
     id: str
+    owner: str
     version: int
     dag: str
     """In canonical form."""

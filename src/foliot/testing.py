@@ -1,10 +1,8 @@
 """Test your own schedules: a virtual clock that drives the real engine on a real database, days in milliseconds."""
 
 import asyncio
-import selectors
 import tempfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,89 +12,42 @@ from typing import Any
 from foliot.app import Foliot
 from foliot.domain.durations import Span, span_of
 from foliot.domain.errors import Invalid
-from foliot.domain.instants import MICROSECONDS, instant_of, moment_of
+from foliot.domain.instants import instant_of, moment_of
 from foliot.engine.loop import Engine
 from foliot.executors.langgraph import in_memory
+from foliot.ports import Carrier
 from foliot.services.views import Run
+from foliot.virtual_time import VirtualTime
 from foliot.wiring import Parts
 
 _NEVER = 10**16
-_HALF_A_MICROSECOND = 5e-7
-_MOST_STUBBORN = 100
-"""So often a run that goes on after it was cancelled is cancelled again when its world ends."""
-
-
-class _Selector(selectors.DefaultSelector):
-    """Instead of waiting, time passes: the loop asks for the next event, and it is that time already."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.time = 0.0
-        self.horizon = 0.0
-        self.reached: Callable[[], None] = lambda: None
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        # A timer for the horizon itself is due there, whatever a sum of fractions makes of it.
-        if timeout is None or self.time + timeout > self.horizon + _HALF_A_MICROSECOND:
-            self.time = max(self.time, self.horizon)
-            self.reached()
-        elif timeout > 0:
-            self.time += timeout
-        return super().select(0)
-
-
-class _NoThreads(ThreadPoolExecutor):
-    """What is handed to a thread is done at once: virtual time would not wait for it."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        try:
-            done.set_result(fn(*args, **kwargs))
-        except BaseException as error:
-            done.set_exception(error)
-        return done
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    """An event loop that lives in virtual time."""
-
-    def __init__(self, selector: _Selector) -> None:
-        super().__init__(selector)
-        self._virtual = selector
-        self.set_default_executor(_NoThreads())
-
-    def time(self) -> float:
-        return self._virtual.time
-
-
-class _Clock:
-    """The wall clock of the virtual world: its loop's time, and whatever steps the clock was set by."""
-
-    def __init__(self, start: int, selector: _Selector) -> None:
-        self.start = start
-        self._selector = selector
-
-    def now(self) -> int:
-        return self.start + round(self._selector.time * MICROSECONDS)
-
-    def steady(self) -> float:
-        return self._selector.time
 
 
 class World:
     """An app, its database and its workers, under a clock that moves only when told to."""
 
-    def __init__(self, app: Foliot, start: datetime | str, database: str, workers: int) -> None:
+    def __init__(
+        self,
+        app: Foliot,
+        start: datetime | str,
+        database: str,
+        workers: int,
+        carrier: Carrier | None,
+        *,
+        is_passing: bool = False,
+    ) -> None:
         self.app = app
-        self._selector = _Selector()
-        self._clock = _Clock(instant_of(start, "start"), self._selector)
+        self._time = VirtualTime(instant_of(start, "start"))
+        try:
+            self._parts = Parts(database, app.executors, self._time.clock, app.pricing, carrier, is_passing=is_passing)
+            if workers > 1 and self._parts.database.is_local:
+                raise Invalid("several workers need PostgreSQL: give its URL as database, or be content with one")
+        except Invalid:
+            self._time.loop.close()
+            raise
+        self._clock, self._loop = self._time.clock, self._time.loop
         self._before = (app.inhabited, app.functions.is_inline)
         app.functions.is_inline = True
-        self._parts = Parts(database, app.executors, self._clock, app.pricing)
-        if workers > 1 and self._parts.database.is_local:
-            raise Invalid("several workers need PostgreSQL: give its URL as database, or be content with one")
-        self._loop = _Loop(self._selector)
-        self._selector.reached = self._loop.stop
         self._working: dict[int, tuple[Engine, asyncio.Task[None]]] = {}
         self._numbers = range(workers)
         self._elapsed = timedelta()
@@ -120,8 +71,7 @@ class World:
         if length < timedelta():
             raise Invalid(f"time passes forward, got {length}: `step_clock` sets the wall clock back")
         self._elapsed += length
-        self._selector.horizon = self._elapsed / timedelta(seconds=1)
-        self._loop.run_forever()
+        self._time.pass_until(self._elapsed / timedelta(seconds=1))
         for _, task in self._working.values():
             if task.done():
                 task.result()
@@ -197,13 +147,7 @@ class World:
     def close(self) -> None:
         for worker in list(self._working):
             self.kill(worker)
-        for _ in range(_MOST_STUBBORN):
-            left = asyncio.all_tasks(self._loop)
-            if not left:
-                break
-            for task in left:
-                task.cancel()
-            self.advance()
+        self._time.cut_off()
         self._parts.close()
         parts, inline = self._before
         self.app.inhabit(parts)
@@ -212,14 +156,22 @@ class World:
 
 
 @contextmanager
-def virtual(app: Foliot, start: datetime | str, *, database: str | None = None, workers: int = 1) -> Iterator[World]:
+def virtual(
+    app: Foliot,
+    start: datetime | str,
+    *,
+    database: str | None = None,
+    workers: int = 1,
+    carrier: Carrier | None = None,
+) -> Iterator[World]:
     """The app in a world of its own: its schedules on a fresh SQLite file, or on the database given, from `start`.
 
-    Async functions that sleep do so in virtual time; sync ones, and `asyncio.to_thread`, take none. The app's own
-    database is not touched.
+    Async functions that sleep do so in virtual time; sync ones, and `asyncio.to_thread`, take none. What webhooks are
+    told is handed to `carrier`; without one they are told nothing. The app's own database is not touched.
     """
     with tempfile.TemporaryDirectory(prefix="foliot-") as folder, in_memory(app.executors.values()):
-        world = World(app, start, database or f"sqlite:///{Path(folder) / 'world.db'}", workers)
+        url = database or f"sqlite:///{Path(folder) / 'world.db'}"
+        world = World(app, start, url, workers, carrier, is_passing=database is None)
         try:
             world.open()
             yield world

@@ -4,28 +4,38 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from itertools import count
+from typing import TYPE_CHECKING
 
 from foliot.clock import SystemClock
 from foliot.domain.credits import Pricing
+from foliot.domain.pace import Pace
+from foliot.domain.service_tokens import ServiceAccess
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
+from foliot.execution.delivered import WorkersGate
 from foliot.execution.executing import Executor
 from foliot.execution.gate import LocalGate
 from foliot.execution.permission import Permission
 from foliot.execution.records import Records
 from foliot.execution.requests import Requests
 from foliot.execution.till import Till
-from foliot.ports import Clock
-from foliot.services.accounts import AccountVerbs
-from foliot.services.desk import Desk
-from foliot.services.grants import GrantVerbs
-from foliot.services.launching import RunLauncher
-from foliot.services.requests import RequestVerbs
-from foliot.services.runs import RunVerbs
-from foliot.services.schedules import ScheduleVerbs
-from foliot.services.workflows import WorkflowVerbs
+from foliot.execution.workroom import Workroom
+from foliot.ports import Carrier, Clock
+from foliot.services.desk import Caller, Desk, Shop
+from foliot.services.people import Doorkeeper
+from foliot.services.verbs import Verbs
+from foliot.services.watching import Watcher
+from foliot.settings import metrics_token, registrar_defaults, service_access, trace_url
+from foliot.settings.sources import read_settings, without_password
+from foliot.settings.table import BY_TRANSACTION, POOL_OVERFLOW, POOL_SIZE, POOLER
 from foliot.stores.database import Database, PostgresqlDatabase, open_database
+from foliot.stores.migration import NEWEST
+from foliot.stores.sessions import Pooling
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 _numbers = count(1)
 _SINCE = SystemClock().now()
@@ -40,28 +50,80 @@ class Parts:
         executors: Mapping[str, Executor],
         clock: Clock | None = None,
         pricing: Pricing | None = None,
+        carrier: Carrier | None = None,
+        *,
+        is_passing: bool = False,
     ) -> None:
         self.clock: Clock = clock or SystemClock()
         self.pricing = pricing or Pricing()
         self.is_virtual = clock is not None
-        self.database: Database = open_database(url, self.clock, is_virtual=self.is_virtual)
+        self.url = url
+        self.database: Database = open_database(
+            url, self.clock, is_virtual=self.is_virtual, pooling=pooling(), is_passing=is_passing
+        )
         self.records = Records(self.database, inline=self.is_virtual or self.database.is_local)
         self.till = Till(self.records, self.pricing)
         self.gate = LocalGate(executors, Permission(self.records, self.clock), self.till)
         self.requests = Requests(self.records, self.gate, self.pricing, _process())
+        self.carrier = carrier
+        """Who takes letters to webhooks; None: nothing is sent from here."""
+        self.workroom = Workroom(self.requests)
         self.engines: list[Engine] = []
-        desk = Desk(self.database, self._wake, self.pricing, self.gate.targets)
-        self.schedules = ScheduleVerbs(desk)
-        self.accounts = AccountVerbs(desk)
-        self.runs = RunVerbs(desk)
-        self.grants = GrantVerbs(desk)
-        self.request_verbs = RequestVerbs(desk)
-        self.workflows = WorkflowVerbs(desk)
-        self.launcher = RunLauncher(desk)
+        self.shop = Shop(self.database, self._wake, self.pricing, self.gate.targets, carrier)
+        self.doorkeeper = Doorkeeper(self.database, self.clock)
+        self.verbs = Verbs(Desk(self.shop))
+        """Those of the program itself."""
+
+    def http(self, pace: Pace, access: ServiceAccess | None = None) -> "FastAPI":
+        """The API over these parts, with those doors for other services that the settings name."""
+        # Imported here: most programs and commands need no server.
+        from foliot.http.application import application  # noqa: PLC0415
+        from foliot.http.doors import ServiceDoor  # noqa: PLC0415
+        from foliot.http.service import EngineFacts, MadeOf, Service  # noqa: PLC0415
+
+        def made_of() -> MadeOf:
+            kind = "sqlite" if self.database.is_local else "postgresql"
+            engines = [
+                EngineFacts(
+                    engine.name,
+                    engine.in_hand,
+                    engine.counters.started,
+                    engine.counters.settled,
+                    engine.counters.outages,
+                )
+                for engine in self.engines
+            ]
+            return MadeOf(version("foliot"), kind, NEWEST, without_password(self.url), engines)
+
+        door = ServiceDoor(service_access() if access is None else access, self.clock, self.database)
+        service = Service(
+            self.verbs_for,
+            self.doorkeeper,
+            door,
+            self.workroom,
+            self.gate,
+            self.watcher,
+            trace_url,
+            made_of,
+            engines=lambda: tuple(self.engines),
+            credits=lambda: self.till.charged,
+            registrar=registrar_defaults(),
+            metrics_token=metrics_token(),
+        )
+        return application(service, self.clock, pace)
+
+    def watcher(self) -> Watcher:
+        return Watcher(self.database, self.clock)
+
+    def verbs_for(self, caller: Caller) -> Verbs:
+        """What somebody else may ask for."""
+        return Verbs(Desk(self.shop, caller))
 
     def _wake(self, recalls: bool) -> None:
         for engine in self.engines:
             engine.poke(recall=recalls)
+        if recalls:
+            self.requests.recall()
 
     def engine(self, name: str, settings: EngineSettings | None = None) -> Engine:
         """A worker of this process; on SQLite it must be the only one that writes the file."""
@@ -69,7 +131,8 @@ class Parts:
         settings = settings or EngineSettings()
         if not self.is_virtual and not self.database.is_local:
             settings = replace(settings, inline=False)
-        engine = Engine(self.database, self.gate, self.clock, _title(name), settings, self.pricing)
+        gate = WorkersGate(self.gate, self.requests, self.records)
+        engine = Engine(self.database, gate, self.clock, _title(name), settings, self.pricing, self.carrier)
         self.engines.append(engine)
         return engine
 
@@ -78,12 +141,19 @@ class Parts:
         if not isinstance(self.database, PostgresqlDatabase) or self.is_virtual:
             return lambda: None
         # Imported here: a program on SQLite needs no driver of a server.
-        from foliot.stores.listener import Listener  # noqa: PLC0415
+        from foliot.stores.listener import listen_to  # noqa: PLC0415
 
-        return Listener(self.database.url, lambda what: self._wake(what == "recall")).close
+        return listen_to(self.database, lambda what: self._wake(what == "recall"))
 
     def close(self) -> None:
+        self.workroom.close()
         self.database.close()
+
+
+def pooling() -> Pooling:
+    """How many connections to PostgreSQL the settings want, and whether each transaction may have another session."""
+    said = read_settings()
+    return Pooling(said.value(POOL_SIZE), said.value(POOL_OVERFLOW), said.value(POOLER) == BY_TRANSACTION)
 
 
 def _title(name: str) -> str:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 from foliot.books.configurations import Scheduled
 from foliot.books.entries import Entries
 from foliot.books.posting import pause, post_release, with_refusals
-from foliot.domain.runs import Hold, Kind, Order, Status
+from foliot.books.telling import tell_end, tell_unpaid
+from foliot.domain.runs import Hold, Kind, Order, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Ended, Memory, Outcome, settle
 from foliot.domain.slots import Slot, SlotKey, run_id
@@ -73,6 +74,8 @@ def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
             input=end.input,
         )
         return state
+    had_failed, run = state.last_failure is not None, (end.ref, end.attempt)
+    tell_end(entries, schedule, key, run, end.outcome, settlement.memory, had_failed=had_failed)
     if end.kind is Kind.BACKFILL:
         entries.end_of_backfill_run(end.backfill)
         return state
@@ -87,6 +90,8 @@ def post_end(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
         state = pause(tx, state, note, by=PAUSED_BY_FAILURE)
         entries.move(state)
     if end.outcome.status is Status.SKIPPED and end.outcome.reason is not None:
+        if end.outcome.reason is Reason.OVER_BUDGET:
+            tell_unpaid(entries, schedule, state.refusals, [end.nominal_at])
         state = with_refusals(schedule, state, [end.outcome.reason], has_started=False)
     entries.keep(state)
     return post_release(tx, entries, schedule, state)

@@ -3,18 +3,25 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Container, Mapping
+from typing import Any, TypeVar
 
+from foliot.books.choosing import Choice
 from foliot.books.configurations import Scheduled
+from foliot.books.decided import DecidedSlot, fate_of
 from foliot.books.permits import Allowance, Permits
 from foliot.domain.admission import Applicant
 from foliot.domain.budgets import Funds, Owner, set_aside
 from foliot.domain.generation import Gap
+from foliot.domain.notices import Notice
 from foliot.domain.questions import Question
 from foliot.domain.runs import Hold, Kind, OnUnknown, Reason, Status
 from foliot.domain.schedule import State
-from foliot.domain.slots import Slot
+from foliot.domain.slots import Slot, SlotKey
+from foliot.domain.trail import Deed, deed
 from foliot.ports import Launch, Row, Transaction
 from foliot.rows import RunRow
+
+T = TypeVar("T")
 
 _NOWHERE: Mapping[int, int] = {}
 
@@ -29,7 +36,7 @@ def _nobody_reports(target: str, run_id: str) -> str | None:  # noqa: ARG001
 class Crew:
     """Who would run what starts now: a worker with room for so many of each target, or nobody in particular."""
 
-    __slots__ = ("_holds", "_rooms", "_taken", "_unsettled", "report_digest", "waits", "worker")
+    __slots__ = ("_choice", "_holds", "_rooms", "_taken", "_unsettled", "report_digest", "waits", "worker")
 
     def __init__(
         self,
@@ -38,6 +45,7 @@ class Crew:
         holds: Container[int] = frozenset(),
         unsettled: Container[int] = frozenset(),
         report_digest: ReportDigest = _nobody_reports,
+        choice: Choice | None = None,
     ) -> None:
         self.worker = worker
         self.report_digest = report_digest
@@ -47,6 +55,7 @@ class Crew:
         self._rooms = rooms
         self._taken = 0
         self._unsettled = unsettled
+        self._choice = choice
 
     def room_for(self, target: int) -> int:
         """How many more runs of the target could start: none of one that the worker does not know."""
@@ -54,6 +63,10 @@ class Crew:
 
     def take(self) -> None:
         self._taken += 1
+
+    def chosen(self, items: list[T], schedule_of: Callable[[T], int]) -> list[T]:
+        """Those of the items that are worked on now: all of them, unless the engine has failed on one lately."""
+        return items if self._choice is None else self._choice.among(items, schedule_of)
 
     def must_wait(self, state: State) -> bool:
         """Whether a run of the schedule is over and not recorded yet: nothing is in its way that is no more."""
@@ -70,13 +83,22 @@ class Crew:
 class Entries:
     """What is to be written, and what is to be launched once it is."""
 
-    def __init__(self, tx: Transaction, crew: Crew, permits: Permits) -> None:
+    def __init__(self, tx: Transaction, crew: Crew, permits: Permits, audience: int | None = None) -> None:
         self.now = tx.now
         self.crew = crew
         self.permits = permits
         self.launches: list[Launch] = []
         self.recalls = False
         """Whether a worker, this one or another, must look again at the runs that it holds."""
+        self.decided: list[DecidedSlot] = []
+        """What does not start, and why: told when all this is committed."""
+        self.deeds: list[Deed] = []
+        """What people and programs have asked for, and is done here."""
+        self.has_told = False
+        """Whether something was written down for those who want to be told."""
+        self._audience = audience
+        """How many they are; None: it is asked when there is something to tell."""
+        self._ask_audience = tx.audience
         self._next_ref = tx.next_ref
         self._started_new: list[Row] = []
         self._recorded: list[Row] = []
@@ -91,6 +113,7 @@ class Entries:
         self._withdrawn: list[int] = []
         self.decide_at: int | None = None
         """When the first of the questions that are asked here expires."""
+        self._told: list[Row] = []
         self._reserved: list[Row] = []
         self._taken: Counter[tuple[Owner, int]] = Counter()
         self._moved: dict[int, State] = {}
@@ -98,6 +121,23 @@ class Entries:
         self._kept: dict[int, State] = {}
         self._freed: dict[int, State] = {}
         self._backfill_ends: Counter[int] = Counter()
+
+    def note(self, action: str, kind: str, subject: str, **details: Any) -> None:
+        """Somebody has done that to the subject: it is kept in the trail, with what is written here."""
+        self.deeds.append(deed(action, kind, subject, details))
+
+    @property
+    def has_audience(self) -> bool:
+        """Whether there is anybody who could want to be told something."""
+        if self._audience is None:
+            self._audience = self._ask_audience()
+        return self._audience > 0
+
+    def tell(self, schedule_ref: int, run_ref: int | None, notice: Notice | None) -> None:
+        """Something happened to the schedule, or to that run of it, that may be told."""
+        if notice is not None:
+            data = json.dumps(notice.data, separators=(",", ":"))
+            self._told.append((notice.event, schedule_ref, run_ref, self.now, data))
 
     def __len__(self) -> int:
         """Rows of the ledger that are to be inserted."""
@@ -115,6 +155,9 @@ class Entries:
         tx.ask(self._asked)
         tx.wait(self._waits)
         tx.resume(self._resumed)
+        if self._told:
+            tx.announce(self._told)
+            self.has_told = True
         if self._withdrawn:
             tx.close_questions_of(self._withdrawn)
         if self._reserved:
@@ -136,6 +179,7 @@ class Entries:
             self._waits,
             self._resumed,
             self._withdrawn,
+            self._told,
             self._reserved,
         ):
             rows.clear()
@@ -215,8 +259,9 @@ class Entries:
         self._started.append((self.crew.worker, 1 if occupies else 0, *permitted, run.ref))
         key, own = (run.attempt, run.backfill), (run.input, run.overlap)
         self._launch(schedule, state, (run.ref, run.token + 1), run.kind, run, key, occupies, own)
-        if run.rounds:
-            self.launches[-1] = self.launches[-1]._replace(rounds=run.rounds)
+        was_begun = run.status == Status.RUNNING
+        if run.rounds or was_begun:
+            self.launches[-1] = self.launches[-1]._replace(rounds=run.rounds, was_begun=was_begun)
 
     def _launch(
         self,
@@ -273,6 +318,8 @@ class Entries:
         """A slot that does not start now, and why."""
         ref = self._next_ref()
         ended_at = None if status is Status.PENDING else self.now
+        key = SlotKey(schedule.id, kind, slot.nominal_at, backfill)
+        self.decided.append(DecidedSlot(fate_of(status, reason), key, attempt, status, reason or hold))
         self._recorded.append(
             (
                 ref,
@@ -300,17 +347,27 @@ class Entries:
 
     def record_gap(self, schedule: Scheduled, gap: Gap) -> None:
         self._gaps.append((schedule.ref, *gap, self.now))
+        key = SlotKey(schedule.id, Kind.SLOT, gap.first_at, 0)
+        fate = fate_of(Status.SKIPPED, gap.reason)
+        self.decided.append(DecidedSlot(fate, key, 1, Status.SKIPPED, gap.reason, gap.size))
 
-    def hold_run(self, ref: int, hold: Hold) -> None:
-        self._held.append((hold, ref))
+    def hold_run(self, schedule_id: str, run: RunRow, hold: Hold) -> None:
+        self._held.append((hold, run.ref))
+        self._decide(schedule_id, run, Status.PENDING, hold)
 
-    def end_run(self, ref: int, status: Status, reason: Reason | None) -> None:
+    def end_run(self, schedule_id: str, run: RunRow, status: Status, reason: Reason | None) -> None:
         """A run that is over by decision."""
-        self._ended.append((status, reason, self.now, ref))
+        self._ended.append((status, reason, self.now, run.ref))
+        self._decide(schedule_id, run, status, reason)
 
-    def stop_run(self, run: RunRow, reason: Reason) -> None:
+    def _decide(self, schedule_id: str, run: RunRow, status: Status, why: Reason | Hold | None) -> None:
+        key = SlotKey(schedule_id, Kind(run.kind), run.nominal_at, run.backfill)
+        fate = fate_of(status, why if isinstance(why, Reason) else None)
+        self.decided.append(DecidedSlot(fate, key, run.attempt, status, why))
+
+    def stop_run(self, schedule_id: str, run: RunRow, reason: Reason) -> None:
         """An open run that is cancelled by decision: whatever it has asked needs no answer any more."""
-        self.end_run(run.ref, Status.CANCELLED, reason)
+        self.end_run(schedule_id, run, Status.CANCELLED, reason)
         if run.status == Status.WAITING:
             self._withdrawn.append(run.ref)
 

@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from foliot.books.configurations import Scheduled
 from foliot.books.entries import Entries
 from foliot.books.permits import Allowance
+from foliot.books.telling import tell_generation, tell_skips
 from foliot.domain.admission import Admission, Applicant, Stop, admit
 from foliot.domain.budgets import Funds
 from foliot.domain.generation import Generation, close_pause, generate, not_yet_due
@@ -26,6 +28,14 @@ _BROKEN_FOR = 60 * MICROSECONDS
 """A schedule whose spec cannot be read is looked at again after this."""
 _ALL_THAT_WAIT = 1_000_000
 PAUSED_BY_BUDGET = "budget"
+
+
+class Closing(NamedTuple):
+    """A schedule whose old rules are settled."""
+
+    state: State
+    recorded_to: int
+    """Every slot up to here that they named has its row: before now only where nothing was owed any more."""
 
 
 def post_sweep(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
@@ -81,23 +91,26 @@ def post_owed(tx: Transaction, entries: Entries, schedule: Scheduled, state: Sta
     return state
 
 
-def post_edit(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> State:
+def post_edit(tx: Transaction, entries: Entries, schedule: Scheduled, state: State) -> Closing:
     """Settle what the schedule owes under its old rules, so that new ones begin now and for the future only.
 
     What a pause has kept back is recorded as paused. A slot whose nominal time has come keeps its due time. Where the
     cursor leads now, by jitter or by a clock that was set back, it returns to now, and the rows beyond it are marks:
     so that the new rules lose no slot and fire none twice.
     """
-    if state.is_paused(tx.now):
-        marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
-        closing = close_pause(schedule.timetable, state, tx.now, marked)
-        _post_generation(entries, schedule, state, closing)
-        state = state._replace(swept_to=closing.swept_to, pause_from=tx.now)
-    else:
+    if not state.is_paused(tx.now):
         state = post_owed(tx, entries, schedule, state)
-        marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
+        entries.write(tx)
+    marked = tx.marked(state.ref, state.swept_to) if state.marks else ()
+    is_owed = state.remaining != 0 and not schedule.is_broken
+    recorded_to = max(state.swept_to, tx.now) if is_owed else state.swept_to
+    # It may have paused just now, because its budget is spent, before it came to the end of what it owed.
+    if state.is_paused(tx.now):
+        _post_generation(entries, schedule, state, close_pause(schedule.timetable, state, tx.now, marked))
+        state = state._replace(pause_from=tx.now)
+    elif is_owed:
         for slot in not_yet_due(schedule.timetable, state, tx.now):
-            if slot.nominal_at not in marked and state.remaining != 0:
+            if slot.nominal_at not in marked:
                 entries.record(
                     schedule, slot, Status.PENDING, hold=Hold.DUE, ready_for=state.target, ready_at=slot.due_at
                 )
@@ -105,7 +118,7 @@ def post_edit(tx: Transaction, entries: Entries, schedule: Scheduled, state: Sta
     marks = len(tx.marked(state.ref, tx.now)) if state.marks or state.swept_to > tx.now else 0
     state = state._replace(swept_to=tx.now, marks=marks)
     entries.move(state)
-    return state
+    return Closing(state, recorded_to)
 
 
 def post_applicants(
@@ -128,7 +141,7 @@ def post_applicants(
     verdicts = (tx.now, refusal, funds)
     admission = admit(state._replace(held=state.held - len(waiting)), schedule.policies, everybody, *verdicts)
     if admission.stop is not None:
-        cleared = _clear_way(tx, entries, state, admission.stop)
+        cleared = _clear_way(tx, entries, schedule, state, admission.stop)
         if cleared.running == 0:
             unhindered = cleared._replace(held=cleared.held - len(waiting))
             admission = admit(unhindered, schedule.policies, everybody, *verdicts)
@@ -175,16 +188,16 @@ def post_release(tx: Transaction, entries: Entries, schedule: Scheduled, state: 
     return state
 
 
-def _clear_way(tx: Transaction, entries: Entries, state: State, stop: Stop) -> State:
+def _clear_way(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, stop: Stop) -> State:
     """Deal with the runs that are in the way: those that no worker has yet are over at once, the others are told."""
     told = []
     gone = 0
     for run in tx.occupants(state.ref):
         if stop is Stop.TERMINATE:
-            entries.stop_run(run, Reason.TERMINATED)
+            entries.stop_run(schedule.id, run, Reason.TERMINATED)
             gone += 1
         elif run.worker is None or run.status != Status.RUNNING:
-            entries.stop_run(run, Reason.CANCELLED_BY_POLICY)
+            entries.stop_run(schedule.id, run, Reason.CANCELLED_BY_POLICY)
             gone += 1
         else:
             told.append(run.ref)
@@ -212,6 +225,7 @@ def _post_generation(entries: Entries, schedule: Scheduled, state: State, genera
         entries.record(schedule, missed.slot, Status.SKIPPED, reason=missed.reason)
     for gap in generation.gaps:
         entries.record_gap(schedule, gap)
+    tell_generation(entries, schedule, generation)
     for slot in generation.later:
         entries.record(schedule, slot, Status.PENDING, hold=Hold.DUE, ready_for=state.target, ready_at=slot.due_at)
 
@@ -226,6 +240,7 @@ def _post_admission(
     funds: Funds,
 ) -> State:
     running, held, remaining = state.running, state.held, state.remaining
+    tell_skips(entries, schedule, state.refusals, admission.skips)
     state = with_refusals(schedule, state, [reason for _, reason in admission.skips], bool(admission.starts))
     for applicant, occupies in admission.starts:
         if applicant.ref is None:
@@ -242,13 +257,13 @@ def _post_admission(
         if applicant.ref is None:
             entries.record(schedule, applicant, Status.PENDING, hold=hold)
         elif rows[applicant.ref].hold != hold:
-            entries.hold_run(applicant.ref, hold)
+            entries.hold_run(schedule.id, rows[applicant.ref], hold)
         held += not applicant.is_held
     for applicant, reason in admission.skips:
         if applicant.ref is None:
             entries.record(schedule, applicant, Status.SKIPPED, reason=reason)
         else:
-            entries.end_run(applicant.ref, Status.SKIPPED, reason)
+            entries.end_run(schedule.id, rows[applicant.ref], Status.SKIPPED, reason)
         held -= applicant.is_held
     return state._replace(running=running, held=held, remaining=remaining)
 

@@ -1,75 +1,63 @@
 """`foliot preview`: the sentence, the next times and the warnings of any spec, offline."""
 
-import argparse
 import json
-from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from typer import Option
 
 from foliot.clock import SystemClock
 from foliot.domain.calendar import Calendar, FoldRule, GapRule
+from foliot.domain.canonical import calendar_said
 from foliot.domain.cron import read_every
 from foliot.domain.durations import say_roughly
 from foliot.domain.errors import Invalid
-from foliot.domain.fields import FIRST_YEAR, KINDS, LAST_YEAR, Dialect, quoted
+from foliot.domain.fields import FIRST_YEAR, LAST_YEAR, Dialect, quoted
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.spec import Interval, Spec
 from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, tzdata_version
 from foliot.services.preview import PlannedTime, Preview, preview
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_CALENDAR_KEYS = (*(kind.name for kind in KINDS), "gap", "fold")
-
-
 _MOST_SKIPPED_LISTED = 10
-_EXAMPLES = """\
-examples:
-  foliot preview --cron '0 9 * * MON-FRI' --timezone Europe/Berlin
-  foliot preview --every 90m/5m --count 3 --json
-  foliot preview --calendar '{"hour": "9-17", "minute": "*/15"}' --exclude '{"month": "12", "day_of_month": "25"}'
-"""
+
+Texts = list[str] | None
 
 
-def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    about = "show when a spec fires: its sentence, its next times, what clock changes do to them, and warnings"
-    parser = commands.add_parser(
-        "preview", help=about, description=about, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    option = parser.add_argument
-    option("--cron", action="append", default=[], metavar="TEXT", help="cron text; may be given several times")
-    option(
-        "--every", action="append", default=[], metavar="DURATION", help="an interval: 90m, or 90m/5m with an offset"
-    )
-    option("--calendar", action="append", default=[], metavar="JSON", help='a calendar: \'{"hour": "9-17"}\'')
-    option("--exclude", action="append", default=[], metavar="JSON", help="a calendar to leave out")
-    option("--timezone", metavar="ZONE", help="an IANA name, such as Europe/Berlin (default: UTC)")
-    option(
-        "--from",
-        dest="since",
-        metavar="T",
-        help="show times after this moment, RFC 3339, UTC if it has no offset (default: now)",
-    )
-    option("--count", type=int, default=10, metavar="N", help="how many times to show (default: 10)")
-    option("--gap", default=GapRule.AUTO, help="a wall-clock time that a clock change skips: auto, shift or skip")
-    option("--fold", default=FoldRule.AUTO, help="a repeated one: auto, first, second or both")
-    option("--dialect", default=Dialect.CRON, help="whose cron text it is: cron or temporal")
-    option("--json", action="store_true", help="print an object for programs")
-    parser.set_defaults(run=_run)
+def show_preview(
+    cron: Annotated[Texts, Option(metavar="TEXT", help="Cron text; may be given several times.")] = None,
+    every: Annotated[Texts, Option(metavar="DURATION", help="An interval: 90m, or 90m/5m with an offset.")] = None,
+    calendar: Annotated[Texts, Option(metavar="JSON", help='A calendar: \'{"hour": "9-17"}\'.')] = None,
+    exclude: Annotated[Texts, Option(metavar="JSON", help="A calendar to leave out.")] = None,
+    timezone: Annotated[str | None, Option(metavar="ZONE", help="An IANA name; UTC without one.")] = None,
+    since: Annotated[str | None, Option("--from", metavar="T", help="The times after this moment; else now.")] = None,
+    count: Annotated[int, Option(metavar="N", help="How many times to show.")] = 10,
+    gap: Annotated[str, Option(help="A time that a clock change skips: auto, shift or skip.")] = GapRule.AUTO.value,
+    fold: Annotated[str, Option(help="A repeated one: auto, first, second or both.")] = FoldRule.AUTO.value,
+    dialect: Annotated[str, Option(help="Whose cron text it is: cron or temporal.")] = Dialect.CRON.value,
+    as_json: Annotated[bool, Option("--json", help="Print an object for programs.")] = False,
+) -> None:
+    """Show when a spec fires: its sentence, its next times, what clock changes do to them, and warnings. Offline.
 
-
-def _run(arguments: argparse.Namespace) -> str:
+    \b
+    Examples:
+      foliot preview --cron '0 9 * * MON-FRI' --timezone Europe/Berlin
+      foliot preview --every 90m/5m --count 3 --json
+      foliot preview --calendar '{"hour": "9-17"}' --exclude '{"month": "12", "day_of_month": "25"}'
+    """
     spec = Spec(
-        cron=tuple(arguments.cron),
-        intervals=tuple(Interval(*read_every("--every", text)) for text in arguments.every),
-        calendars=tuple(_calendar("--calendar", text) for text in arguments.calendar),
-        exclude=tuple(_calendar("--exclude", text) for text in arguments.exclude),
-        timezone=arguments.timezone,
-        gap=arguments.gap,
-        fold=arguments.fold,
-        dialect=arguments.dialect,
+        cron=tuple(cron or ()),
+        intervals=tuple(Interval(*read_every("--every", text)) for text in every or ()),
+        calendars=tuple(_calendar("--calendar", text) for text in calendar or ()),
+        exclude=tuple(_calendar("--exclude", text) for text in exclude or ()),
+        timezone=timezone,
+        gap=gap,
+        fold=fold,
+        dialect=dialect,
     )
-    start = SystemClock().now() // MICROSECONDS if arguments.since is None else _instant("--from", arguments.since)
-    shown = preview(spec, start, arguments.count)
-    return json.dumps(_as_json(shown), indent=2) if arguments.json else _as_text(shown, start)
+    start = SystemClock().now() // MICROSECONDS if since is None else _instant("--from", since)
+    shown = preview(spec, start, count)
+    print(json.dumps(_as_json(shown), indent=2) if as_json else _as_text(shown, start))
 
 
 def _calendar(option: str, text: str) -> Calendar:
@@ -79,12 +67,7 @@ def _calendar(option: str, text: str) -> Calendar:
         fields = None
     if not isinstance(fields, dict):
         raise Invalid(f'{option} takes a JSON object such as \'{{"hour": "9-17"}}\', got {text!r}')
-    for key, value in fields.items():
-        if key not in _CALENDAR_KEYS:
-            raise Invalid(f"{option} takes the keys {', '.join(_CALENDAR_KEYS)}, got {key!r} in {quoted(text)}")
-        if isinstance(value, bool) or not isinstance(value, str | int):
-            raise Invalid(f'{option} key {key!r} takes text such as "9-17", got {json.dumps(value)} in {text!r}')
-    return Calendar(**{key: str(value) for key, value in fields.items()})
+    return calendar_said(fields, option)
 
 
 def _instant(option: str, text: str) -> int:
@@ -102,20 +85,16 @@ def _utc(instant: int) -> datetime:
     return _EPOCH + timedelta(seconds=instant)
 
 
-def _local(time: PlannedTime) -> str:
-    return _utc(time.nominal_at).astimezone(timezone(timedelta(seconds=time.offset))).isoformat()
-
-
 def _as_json(shown: Preview) -> dict[str, Any]:
     return {
         "summary": shown.summary,
         "timezone": shown.timezone,
         "tzdata": tzdata_version(),
         "times": [
-            {"nominal_at": f"{_utc(time.nominal_at):%Y-%m-%dT%H:%M:%SZ}", "local": _local(time), "dst": time.dst}
+            {"nominal_at": f"{_utc(time.nominal_at):%Y-%m-%dT%H:%M:%SZ}", "local": time.local, "dst": time.dst}
             for time in shown.times
         ],
-        "skipped": [f"{_utc(second):%Y-%m-%dT%H:%M:%S}" for second in shown.skipped],
+        "skipped": shown.skipped_texts,
         "warnings": [warning._asdict() for warning in shown.warnings],
     }
 
@@ -137,7 +116,7 @@ def _as_text(shown: Preview, start: int) -> str:
 
 def _row(time: PlannedTime, start: int) -> tuple[str, str, str, str]:
     return (
-        f"{_utc(time.nominal_at + time.offset):%a %Y-%m-%d %H:%M:%S} {_local(time)[19:]}",
+        f"{_utc(time.nominal_at + time.offset):%a %Y-%m-%d %H:%M:%S} {time.local[19:]}",
         f"{_utc(time.nominal_at):%Y-%m-%d %H:%M:%SZ}",
         f"in {say_roughly(time.nominal_at - start)}",
         str(time.dst or ""),

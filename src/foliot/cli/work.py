@@ -1,58 +1,74 @@
-"""`foliot serve` and `foliot worker`: run a program's schedules."""
+"""`foliot worker`: one of several that run a program's schedules; and what is said when work begins."""
 
-import argparse
-import importlib
 import logging
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from foliot.domain.errors import Invalid
+from typer import Argument, Option
+
+from foliot.cli.programs import load
+from foliot.settings.sources import Settings, read_settings
+from foliot.settings.table import APP, LOG_FORMAT, LOG_LEVEL
 
 if TYPE_CHECKING:
     from foliot.app import Foliot
 
-
-def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    for name, about in (
-        ("serve", "run a program's schedules on its database; on SQLite the one process that does"),
-        ("worker", "one of several workers on PostgreSQL: the same, as often as you like"),
-    ):
-        parser = commands.add_parser(name, help=about, description=about)
-        parser.add_argument("app", metavar="MODULE:APP", help="where the Foliot is, such as my_module:app")
-        parser.set_defaults(run=_run)
+Where = Annotated[
+    str | None,
+    Argument(metavar="[APP]", help="The program: file.py, file.py:name or module:name; else the one of the settings."),
+]
+Database = Annotated[
+    str | None, Option(metavar="URL", help="sqlite:///file.db or postgresql://host/name; else the program's.")
+]
 
 
-def _run(arguments: argparse.Namespace) -> str:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
-    # What Alembic says of a schema that it creates is no news to anybody.
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    app = load(arguments.app)
-    app.run(ready=lambda: _announce(app))
-    return "foliot: stopped"
+Gate = Annotated[
+    str | None,
+    Option(metavar="URL", help="Have runs executed by the service there, and know no program: it needs --database."),
+]
 
 
-def _announce(app: "Foliot") -> None:
-    coming = sorted(s.next_at for s in app.schedules.list(app=app.name, limit=1000) if s.next_at is not None)[:3]
-    first = ", ".join(f"{moment:%Y-%m-%d %H:%M:%SZ}" for moment in coming) or "none to come"
-    print(f"foliot: {app.name} works on {app.shown_url}; next: {first}. Stop it with Ctrl-C.", flush=True)
+def worker(app: Where = None, database: Database = None, gate: Gate = None) -> None:
+    """Be one of several workers on PostgreSQL: as many as you like, on as many machines.
+
+    \b
+    Examples:
+      foliot worker app.py --database postgresql://db.internal/jobs
+      foliot worker my_module:app
+      foliot worker --gate https://jobs.internal --database postgresql://db.internal/jobs
+    """
+    if gate is not None:
+        start({"database": database})
+        from foliot.cli.gate_worker import run_gate_worker  # noqa: PLC0415
+        from foliot.settings import database_url  # noqa: PLC0415
+
+        run_gate_worker(gate, database_url(database))
+        print("foliot: stopped", flush=True)
+        return
+    # Imported here: `--help` must not wait for the database's libraries.
+    from foliot.cli.welcome import welcome  # noqa: PLC0415
+
+    said = start({"app": app, "database": database})
+    program = loaded(said, database)
+    program.run(ready=lambda: print(welcome(program), flush=True))
+    print("foliot: stopped", flush=True)
 
 
-def load(text: str) -> "Foliot":
-    """The Foliot of `module:name`, found from the working directory."""
-    # Imported here: a preview must not wait for the database's libraries.
-    from foliot.app import Foliot  # noqa: PLC0415
+def start(flags: dict[str, str | int | None]) -> Settings:
+    """What is said, all of it judged, and a log as it is wanted."""
+    said = read_settings(flags)
+    said.check()
+    # Imported here: `--help` needs no log.
+    from foliot.logs import configure_logs  # noqa: PLC0415
 
-    module_name, _, name = text.partition(":")
-    if not module_name or not name:
-        raise Invalid(f"an app is module:name, such as my_module:app, got {text!r}")
-    sys.path.insert(0, "")
-    try:
-        module = importlib.import_module(module_name.removesuffix(".py"))
-    except ModuleNotFoundError as error:
-        if error.name != module_name.removesuffix(".py").split(".")[0]:
-            raise
-        raise Invalid(f"there is no module {module_name!r} here: start foliot in the folder that it is in") from error
-    app = getattr(module, name, None)
-    if not isinstance(app, Foliot):
-        raise Invalid(f"{text} is no Foliot, got {app!r}: write `{name} = Foliot(...)` in {module_name}")
-    return app
+    configure_logs(said.value(LOG_LEVEL), said.value(LOG_FORMAT))
+    for strange in said.unknown():
+        logging.getLogger("foliot").warning("%s", strange)
+    return said
+
+
+def loaded(said: Settings, database: str | None) -> "Foliot":
+    """The program that is wanted, on the database that a flag names, if one does."""
+    program = load(said.value(APP))
+    if database is not None:
+        program.relocate(database)
+    return program

@@ -43,9 +43,8 @@ def refusal_of(address: Address, allowed: Iterable[Network] = ()) -> str | None:
     The open Internet may be reached, and what an allowed network contains. An address that carries another one inside
     it (mapped, 6to4, NAT64, Teredo) may be reached when that one may.
     """
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    if any(address in network for network in allowed):
+    address = _plain(address)
+    if is_named(address, allowed):
         return None
     for kind, network in _closed():
         if address in network:
@@ -53,6 +52,16 @@ def refusal_of(address: Address, allowed: Iterable[Network] = ()) -> str | None:
     if isinstance(address, IPv4Address):
         return None
     return _refusal_within(address)
+
+
+def is_named(address: Address, allowed: Iterable[Network]) -> bool:
+    """Whether somebody has allowed that very address, or a network that it is in."""
+    return any(_plain(address) in network for network in allowed)
+
+
+def _plain(address: Address) -> Address:
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return address if mapped is None else mapped
 
 
 def _refusal_within(address: IPv6Address) -> str | None:

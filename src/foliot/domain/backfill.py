@@ -109,6 +109,27 @@ def _next_seconds(times: Times, backfill: Backfill, look: int) -> list[int]:
     return seconds
 
 
+class Progress(NamedTuple):
+    """How far a backfill has come with the slots of its range."""
+
+    total: int
+    done: int
+    """Those that were passed over, or whose runs have ended."""
+    left: int | None
+    """How long the others may take, in microseconds, if they take as long as those did; None: nobody knows."""
+
+
+def progress_of(times: Times, backfill: Backfill, elapsed: int) -> Progress:
+    """What has come of it since so many microseconds, by the spec as it is now."""
+    total = times.count_between(backfill.first, backfill.last)
+    if backfill.direction is Direction.OLDEST_FIRST:
+        passed = times.count_between(backfill.first, min(backfill.done_to, backfill.last))
+    else:
+        passed = times.count_between(max(backfill.done_to, backfill.first), backfill.last)
+    done = max(0, passed - backfill.running)
+    return Progress(total, done, (total - done) * elapsed // done if done and elapsed > 0 else None)
+
+
 def range_of(start: int, end: int) -> tuple[int, int]:
     """The whole seconds of [start, end], in microseconds, both ends included; Invalid when it runs backwards."""
     if end < start:

@@ -1,6 +1,6 @@
 """The canonical form of a calendar as JSON: each field a list of ranges."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -9,6 +9,9 @@ from foliot.domain.errors import Invalid
 from foliot.domain.fields import KINDS, FieldKind, quoted
 
 Json = dict[str, Any]
+
+_LARGEST = 10**6
+"""No field has such a number; and to read larger ones takes ever longer."""
 
 
 def calendar_as_json(calendar: WallTimes) -> Json:
@@ -49,26 +52,57 @@ def ranges_of(values: list[int]) -> list[dict[str, int]]:
 
 def calendar_from_json(data: Mapping[str, Any], name: str) -> Calendar:
     """The calendar that has this canonical form."""
-    known = {kind.name for kind in KINDS} | {"gap", "fold"}
-    if unknown := set(data) - known:
-        raise Invalid(f"{name} takes {', '.join(sorted(known))}, got {', '.join(sorted(map(repr, unknown)))}")
-    texts = {kind.name: _field_text(kind, data[kind.name], name) for kind in KINDS if kind.name in data}
+    return _calendar(data, name, _ranges_text)
+
+
+def calendar_said(data: Any, name: str) -> Calendar:
+    """The calendar of a JSON object as people write it: each field as text, as a number, or in canonical form.
+
+    A field that is null is unset.
+    """
+    if not isinstance(data, Mapping):
+        raise Invalid(f'{name} takes a JSON object such as {{"hour": "9-17"}}, got {quoted(repr(data))}')
+    return _calendar({key: value for key, value in data.items() if value is not None}, name, _said_text)
+
+
+def _calendar(data: Mapping[str, Any], name: str, text_of: Callable[[FieldKind, Any, str], str]) -> Calendar:
+    known = (*(kind.name for kind in KINDS), "gap", "fold")
+    if unknown := [key for key in data if key not in known]:
+        raise Invalid(f"{name} takes the keys {', '.join(known)}, got {', '.join(map(repr, unknown))}")
+    texts = {kind.name: text_of(kind, data[kind.name], name) for kind in KINDS if kind.name in data}
     return Calendar(**texts, **{rule: data[rule] for rule in ("gap", "fold") if rule in data})
 
 
-def _field_text(kind: FieldKind, ranges: Any, name: str) -> str:
+def _said_text(kind: FieldKind, said: Any, name: str) -> str:
+    is_text = isinstance(said, str) or (_is_number(said) and abs(said) < _LARGEST)
+    return str(said) if is_text else _ranges_text(kind, said, name)
+
+
+def _ranges_text(kind: FieldKind, ranges: Any, name: str) -> str:
     try:
         numbers = [(one["start"], one["end"], one.get("step", 1)) for one in ranges]
     except (TypeError, KeyError, AttributeError):
         numbers = []
-    if not numbers or not all(type(number) is int and number < 10**6 for one in numbers for number in one):
+    if not numbers or not all(_is_number(number) and abs(number) < _LARGEST for one in numbers for number in one):
         raise Invalid(
-            f"{name} field '{kind.name}' takes a list of ranges such as "
-            f'[{{"start": {kind.low}, "end": {kind.low}, "step": 1}}], got {quoted(repr(ranges))}'
+            f"{name} key '{kind.name}' takes text such as \"{kind.low}\", or a list of ranges such as "
+            f'[{{"start": {kind.low}, "end": {kind.low}, "step": 1}}], got {quoted(_shown(ranges))}'
         )
     parts = [f"{start}-{end}/{step}" for start, end, step in numbers]
     whole = f"{kind.low}-{6 if kind.name == 'day_of_week' else kind.high}/1"
     return "*" if parts == [whole] else ",".join(_shortened(part) for part in parts)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:
+        # Python does not write numbers of thousands of digits.
+        return "a number of thousands of digits"
 
 
 def _shortened(part: str) -> str:

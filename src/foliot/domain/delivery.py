@@ -6,8 +6,13 @@ The record is a run's row where the worker executes it itself, and a row of its 
 from enum import StrEnum
 from hashlib import blake2b
 
-from foliot.domain.errors import Conflict
+from foliot.domain.durations import DAY
+from foliot.domain.errors import Conflict, Unavailable
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import FINAL, OnUnknown, Status
+
+ANSWERS_KEPT = DAY * MICROSECONDS
+"""For so long the same write over the network under the same key is answered from memory."""
 
 
 class Stage(StrEnum):
@@ -95,6 +100,11 @@ def payload_hash(*parts: str | None) -> str:
     return digest.hexdigest()
 
 
+def gate_key(slot: str, attempt: int, rounds: int) -> str:
+    """By what the gate knows one attempt at a slot; what goes on after an answer is executed anew."""
+    return f"{slot}#{attempt}" if rounds == 0 else f"{slot}#{attempt}+{rounds}"
+
+
 def payer_key(key: str) -> str:
     """What a request's records are kept under, whatever its caller calls the run: it is the name of no slot or run."""
     return f"@{key}"
@@ -110,3 +120,7 @@ class InProgress(Conflict):
 
 class KeyReused(Conflict):
     """The key was used for something else."""
+
+
+class CutOff(Unavailable):
+    """It was being executed by a program that has stopped: nobody knows yet what came of it."""

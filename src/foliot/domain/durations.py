@@ -69,6 +69,18 @@ def whole_seconds(name: str, duration: timedelta) -> int:
     return seconds
 
 
+def duration_text(microseconds: int) -> str:
+    """`1h30m`: what `span_of` reads."""
+    parts = []
+    for unit, size in _MICROSECONDS.items():
+        count, microseconds = divmod(microseconds, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    if microseconds:
+        parts.append(f"0.{microseconds:03d}ms")
+    return "".join(parts) or "0s"
+
+
 def say_duration(seconds: int) -> str:
     """`1 h 30 min 1 s`: exactly."""
     return " ".join(_said_units(seconds)) or "0 s"

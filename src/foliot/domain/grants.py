@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from foliot.domain.budgets import Budget
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Denied, Invalid
 from foliot.domain.policies import switch_of
 from foliot.domain.runs import Reason
 from foliot.domain.schedule import target_of
@@ -29,6 +29,14 @@ _NOTED = REFUSALS | {Reason.OVER_BUDGET}
 """Refused or without a budget: what somebody must look at when it goes on, since no slot to come may start."""
 REFUSALS_UNTIL_ATTENTION = 3
 """A schedule that was refused so often in a row needs somebody's attention."""
+
+
+class NotPermitted(Denied):
+    """What a grant, or its budget, does not allow; the reason is one that a run would be skipped for."""
+
+    def __init__(self, message: str, reason: Reason) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Grant(NamedTuple):

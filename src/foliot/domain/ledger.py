@@ -1,6 +1,6 @@
 """The ledger's answer to "why did it, or did it not, run then?": from the rows, else from the rules."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -11,6 +11,8 @@ from foliot.domain.questions import CALLBACK, UNKNOWN_OUTCOME
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.spec import Spec
+from foliot.domain.tenures import Tenure, TenureEnd, tenure_at, tenure_before
+from foliot.domain.troubles import Trouble
 
 
 class LedgerVerdict(StrEnum):
@@ -29,7 +31,7 @@ class LedgerVerdict(StrEnum):
     NEVER = "never"
     """The schedule has no such moment."""
     UNKNOWN = "unknown"
-    """Its row was removed with age."""
+    """Its row was removed, with age or by somebody."""
 
 
 class Absence(StrEnum):
@@ -41,7 +43,11 @@ class Absence(StrEnum):
     BEFORE_EDIT = "before_edit"
     FUTURE = "future"
     NOT_SWEPT = "not_swept"
+    SET_ASIDE = "set_aside"
+    """The engine has failed on its schedule, and looks at it again later."""
     PRUNED = "pruned"
+    NOT_RECORDED = "not_recorded"
+    """It was swept and has no row, which is a fault: an audit counts what else is missing."""
 
 
 class Explanation(NamedTuple):
@@ -99,6 +105,8 @@ class Known:
     created_at: int
     spec_since: int
     """Since when the spec is as it is."""
+    past: Sequence[Tenure]
+    """What it was before, in the order in which each ceased to be in force."""
     deleted_at: int | None
     pruned_before: int
     now: int
@@ -164,10 +172,28 @@ _OF_STATUS = {
 def explain(known: Known, instant: int) -> Explanation:
     """What became of that moment and why."""
     if known.runs:
-        return _from_row(_telling(known.runs), instant)
-    if known.gap is not None and (instant <= known.spec_since or _absence(known.spec, instant) is None):
+        return explain_run(_telling(known.runs), instant)
+    spec = _spec_at(known, instant)
+    if known.gap is not None and (spec is None or _absence(spec, instant) is None):
         return _from_gap(known.gap, instant)
-    return _from_rules(known, instant)
+    return _from_rules(known, instant) if instant > known.spec_since else _from_the_past(known, spec, instant)
+
+
+def explain_trouble(trouble: Trouble, instant: int) -> Explanation:
+    """Of a moment that has come and was not judged, since the engine fails on its schedule."""
+    sentence = (
+        f"{rfc3339(instant)} is set aside with its schedule until {rfc3339(trouble.until)}: the engine has failed on it"
+        f" since {rfc3339(trouble.since)} ({trouble.error}); the log has more, and an edit has it looked at at once."
+    )
+    return Explanation(LedgerVerdict.DUE, Absence.SET_ASIDE, None, sentence)
+
+
+def _spec_at(known: Known, instant: int) -> Spec | None:
+    """The spec that was in force then; None when nothing is known of one."""
+    if instant > known.spec_since:
+        return known.spec
+    tenure = tenure_at(known.past, instant)
+    return None if tenure is None else Spec.from_canonical(tenure.spec)
 
 
 def _telling(runs: Sequence[Record]) -> Record:
@@ -179,7 +205,8 @@ def _telling(runs: Sequence[Record]) -> Record:
     return (slots or list(runs))[-1]
 
 
-def _from_row(run: Record, instant: int) -> Explanation:
+def explain_run(run: Record, instant: int) -> Explanation:
+    """What became of that one attempt at that moment and why."""
     verdict = _OF_STATUS[run.status]
     if run.reason is Reason.MISSED:
         verdict = LedgerVerdict.MISSED
@@ -212,37 +239,68 @@ def _from_gap(gap: Gap, instant: int) -> Explanation:
     return Explanation(verdict, gap.reason, None, f"{rfc3339(instant)} was {verdict}, {span}: {_SAID[gap.reason]}.")
 
 
-def _from_rules(known: Known, instant: int) -> Explanation:
+def _never(instant: int, reason: Reason | Absence, why: str) -> Explanation:
+    sentence = f"{rfc3339(instant)} is no moment of the schedule: {why}."
+    return Explanation(LedgerVerdict.NEVER, reason, None, sentence)
+
+
+def _without_row(known: Known, instant: int) -> Explanation:
+    """A slot that was owed and is past."""
     at = rfc3339(instant)
-
-    def never(reason: Reason | Absence, why: str) -> Explanation:
-        return Explanation(LedgerVerdict.NEVER, reason, None, f"{at} is no moment of the schedule: {why}.")
-
-    if absence := _absence(known.spec, instant):
-        return never(*absence)
-    if instant <= known.created_at:
-        return never(Absence.BEFORE_CREATION, f"it was created at {rfc3339(known.created_at)}")
-    if known.deleted_at is not None and instant >= known.deleted_at:
-        return never(Reason.SCHEDULE_DELETED, f"it was deleted at {rfc3339(known.deleted_at)}")
     if instant < known.pruned_before:
-        before = rfc3339(known.pruned_before)
-        return Explanation(
-            LedgerVerdict.UNKNOWN, Absence.PRUNED, None, f"{at} is too long ago: rows before {before} are gone."
-        )
-    if instant <= known.spec_since:
-        since = rfc3339(known.spec_since)
-        return never(Absence.BEFORE_EDIT, f"its present times hold since {since} and never for what was before")
-    return _to_come(known, instant, never)
+        sentence = f"{at} is too long ago: rows before {rfc3339(known.pruned_before)} are gone."
+        return Explanation(LedgerVerdict.UNKNOWN, Absence.PRUNED, None, sentence)
+    sentence = f"{at} must have had a row, which is gone: `foliot audit` counts what else is missing."
+    return Explanation(LedgerVerdict.UNKNOWN, Absence.NOT_RECORDED, None, sentence)
 
 
-def _to_come(known: Known, instant: int, never: Callable[[Reason | Absence, str], Explanation]) -> Explanation:
+def _from_the_past(known: Known, spec: Spec | None, instant: int) -> Explanation:
+    """Of a moment before the present spec was in force: by the one that was, if there was one."""
+    present = _absence(known.spec, instant)
+    if spec is None:
+        return _between_specs(known, present, instant)
+    absence = _absence(spec, instant)
+    if absence is None:
+        return _without_row(known, instant)
+    if present is None:
+        return _before_edit(known, instant)
+    return _never(instant, absence[0], f"as it was then, {absence[1]}")
+
+
+def _between_specs(known: Known, present: tuple[Reason | Absence, str] | None, instant: int) -> Explanation:
+    """Nothing is known of a spec that was in force then."""
+    before = tenure_before(known.past, instant)
+    if before is not None and before.ended_by is TenureEnd.LIMIT:
+        return _never(instant, Reason.LIMIT_REACHED, _SAID[Reason.LIMIT_REACHED])
+    if before is not None and before.ended_by is TenureEnd.DELETION:
+        return _never(instant, Reason.SCHEDULE_DELETED, "the schedule was deleted, and created again later")
+    if present is not None:
+        return _never(instant, *present)
+    if before is None and instant <= known.created_at:
+        return _never(instant, Absence.BEFORE_CREATION, f"it was created at {rfc3339(known.created_at)}")
+    return _without_row(known, instant) if instant < known.pruned_before else _before_edit(known, instant)
+
+
+def _before_edit(known: Known, instant: int) -> Explanation:
+    since = rfc3339(known.spec_since)
+    return _never(instant, Absence.BEFORE_EDIT, f"its present times hold since {since} and never for what was before")
+
+
+def _from_rules(known: Known, instant: int) -> Explanation:
+    if absence := _absence(known.spec, instant):
+        return _never(instant, *absence)
+    if instant <= known.state.swept_to:
+        return _without_row(known, instant)
+    if known.deleted_at is not None:
+        return _never(instant, Reason.SCHEDULE_DELETED, f"it was deleted at {rfc3339(known.deleted_at)}")
+    return _to_come(known, instant)
+
+
+def _to_come(known: Known, instant: int) -> Explanation:
     at = rfc3339(instant)
     state = known.state
     if state.remaining == 0:
-        return never(Reason.LIMIT_REACHED, f"{_SAID[Reason.LIMIT_REACHED]} ({known.limit})")
-    if instant <= state.swept_to:
-        # What was swept has its row, but for what it did not owe while it was completed, before an edit.
-        return never(Reason.LIMIT_REACHED, _SAID[Reason.LIMIT_REACHED])
+        return _never(instant, Reason.LIMIT_REACHED, f"{_SAID[Reason.LIMIT_REACHED]} ({known.limit})")
     if instant > known.now:
         paused = " unless the schedule is still paused then" if state.is_paused(known.now) else ""
         return Explanation(

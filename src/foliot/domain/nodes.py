@@ -3,17 +3,12 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from foliot.domain.errors import Invalid
 from foliot.domain.expressions import Expression, Names
-from foliot.domain.instants import instant_of, moment_of
-from foliot.domain.policies import policies_of
 from foliot.domain.reader import Reader, variable_of
-from foliot.domain.slots import JitterMode
-from foliot.domain.spec import Spec
+from foliot.domain.registration import read_timing
 from foliot.domain.templates import Template
 
 _DAY = 86_400_000
@@ -23,25 +18,6 @@ _URL = re.compile(r"https?://[^/?#\s]", re.ASCII | re.IGNORECASE)
 class TriggerKind(StrEnum):
     SCHEDULE_BASED = "schedule_based"
     MANUAL = "manual"
-
-
-class OverlapPolicy(StrEnum):
-    """What a trigger's schedule may say of slots that are due while a run of it is not over."""
-
-    SKIP = "skip"
-    ALLOW = "allow"
-    QUEUE = "queue"
-
-
-class CatchupPolicy(StrEnum):
-    """And of those that are found late."""
-
-    NONE = "none"
-    FIRE_IMMEDIATELY = "fire_immediately"
-    SPREAD = "spread"
-
-
-_POLICIES: Mapping[str, type[StrEnum]] = {"overlap_policy": OverlapPolicy, "catchup_policy": CatchupPolicy}
 
 
 class JoinMode(StrEnum):
@@ -231,32 +207,7 @@ def _trigger(reader: Reader, _: Defaults) -> Trigger:
     kind = reader.word("kind", TriggerKind)
     if kind is TriggerKind.MANUAL:
         return Trigger(kind)
-    return Trigger(kind, _schedule(Reader(f"{reader.what}: schedule", reader.given.get("schedule"))))
-
-
-def _schedule(reader: Reader) -> Mapping[str, Any]:
-    reader.only("cron_expr", "timezone", "start_at", "end_at", "jitter_ms", "overlap_policy", "catchup_policy")
-    given = {key: value for key, value in reader.given.items() if value is not None}
-    cron = given.get("cron_expr")
-    if not isinstance(cron, str) or len(cron.split()) not in (5, 6):
-        reader.refuse(f"takes cron_expr of 5 or 6 fields, got {cron!r:.80}")
-    jitter_ms = reader.whole("jitter_ms", 0, 7 * _DAY, 0)
-    options: dict[str, Any] = {"cron": cron, "timezone": given.get("timezone", "UTC")}
-    for key, name in (("overlap_policy", "overlap"), ("catchup_policy", "catchup")):
-        if key in given:
-            options[name] = str(reader.word(key, _POLICIES[key]))
-    moments = {key: given[key] for key in ("start_at", "end_at") if key in given}
-    if jitter_ms:
-        options |= {"jitter": jitter_ms / 1000, "jitter_mode": str(JitterMode.AROUND)}
-    try:
-        bounds = {key: moment_of(instant_of(moment, key)) for key, moment in moments.items()}
-        zone, jitter = options["timezone"], timedelta(milliseconds=jitter_ms)
-        start, end = bounds.get("start_at"), bounds.get("end_at")
-        Spec(cron, timezone=zone, start_at=start, end_at=end, jitter=jitter, jitter_mode=JitterMode.AROUND).compile()
-        policies_of(overlap=options.get("overlap"), catchup=options.get("catchup"))
-    except Invalid as refusal:
-        raise Invalid(f"{reader.what}: {refusal}") from None
-    return options | moments
+    return Trigger(kind, read_timing(Reader(f"{reader.what}: schedule", reader.given.get("schedule"))))
 
 
 def _action(reader: Reader, defaults: Defaults) -> Action:

@@ -83,6 +83,11 @@ def question_of(
     return Question(kind, written, tuple(user_of(user) for user in who), span, AtExpiry(at_expiry))
 
 
+def about_unknown_outcome(losses: int, reference: str | None) -> Question:
+    """Whether a run is delivered once more of which nobody knows whether its code has done its work."""
+    return Question(UNKNOWN_OUTCOME, json_text("data", {"losses": losses}), reference=reference)
+
+
 def asked_of(question: object) -> Question:
     """A question that an executor has made itself, as it is kept; Invalid unless it can be asked."""
     if not isinstance(question, Question):

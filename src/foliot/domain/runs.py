@@ -106,6 +106,15 @@ def on_unknown_of(text: str) -> OnUnknown:
     return OnUnknown(text)
 
 
+def decision_of(status: Status, reason: Reason | None, hold: Hold | None) -> str:
+    """What was decided about a run: start, hold, skip, miss or cancel."""
+    if status is Status.SKIPPED:
+        return "miss" if reason is Reason.MISSED else "skip"
+    if status is Status.CANCELLED:
+        return "cancel"
+    return "start" if hold is None else "hold"
+
+
 LOSSES_UNTIL_ERROR = 3
 """A run whose worker died this often is not tried again by itself."""
 

@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -12,6 +12,8 @@ from foliot.domain.errors import Invalid
 _LONGEST_ID = 100
 LONGEST_JSON = 1_000_000
 _LONGEST_TEXT = 1000
+MOST_LABELS = 100
+"""Of one schedule."""
 _TARGET = re.compile(r"[a-z][a-z0-9_]*:[^\s#~?*]{1,200}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,62}", re.ASCII)
 
@@ -24,6 +26,15 @@ class Standing(StrEnum):
     COMPLETED = "completed"
     """No more slots, or no more starts; kept, and an edit brings it back to life."""
     DELETED = "deleted"
+
+
+class Ordering(StrEnum):
+    """In which order schedules are listed."""
+
+    ID = "id"
+    NEXT = "next"
+    """The one that fires next first; last those that do not, or are paused."""
+    NAME = "name"
 
 
 class State(NamedTuple):
@@ -135,6 +146,14 @@ def labels_of(labels: Mapping[str, str] | None) -> dict[str, str]:
         if not isinstance(value, str) or len(value) > 200 or not value.isprintable():
             raise Invalid(f"label {name!r} takes printable text of at most 200 characters, got {value!r}")
     return dict(sorted(labels.items()))
+
+
+def relabelled(labels: Mapping[str, str], put: Mapping[str, str], gone: Collection[str]) -> dict[str, str]:
+    """The labels with others put there or instead, and without those that go; Invalid when they become too many."""
+    after = labels_of({name: value for name, value in {**labels, **put}.items() if name not in gone})
+    if len(after) > max(MOST_LABELS, len(labels)):
+        raise Invalid(f"a schedule takes at most {MOST_LABELS} labels, and would have {len(after)}: remove some")
+    return after
 
 
 def json_text(name: str, value: Any) -> str | None:

@@ -67,6 +67,12 @@ class Workflow:
         manual = [node for node, trigger in triggers.items() if trigger.kind is TriggerKind.MANUAL]
         return (manual or list(triggers))[0]
 
+    def trigger_of(self, cron: str) -> str:
+        """The trigger that a schedule of that cron text fires: the one that says so, else the first of a schedule."""
+        timed = {node: trigger.schedule for node, trigger in self.triggers.items() if trigger.schedule is not None}
+        same = [node for node, schedule in timed.items() if schedule["cron"].split() == cron.split()]
+        return next(iter(same or timed), self.first_trigger(None))
+
 
 def read_workflow(given: Any) -> Workflow:
     """Invalid, naming the node or edge, the rule and the remedy, unless it can be run."""

@@ -5,6 +5,7 @@ from typing import TypedDict
 from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.entries import Entries
 from foliot.books.posting import post_spent
+from foliot.books.telling import tell_unpaid
 from foliot.domain.backfill import Attempted, Backfill, Chosen, Direction, Which, choose, swept
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Kind, Reason, Status
@@ -30,6 +31,7 @@ def feed(tx: Transaction, entries: Entries, known: Configurations, target: int, 
     backfills = tx.due_backfills(target, tx.now, limit)
     if not backfills:
         return False
+    backfills = entries.crew.chosen(backfills, lambda backfill: backfill.schedule_ref)
     states = {state.ref: state for state in tx.states_seen({backfill.schedule_ref for backfill in backfills})}
     configurations = known.of(tx, states.values())
     entries.permits.prepare(tx, configurations.values())
@@ -69,6 +71,9 @@ def _feed(
             funds = entries.reserve(ref, allowance, funds, cost)
         else:
             entries.record(schedule, slot, Status.SKIPPED, reason=refusal, **lane)
+    if refusal is Reason.OVER_BUDGET:
+        # What it refuses is not counted with the schedule's own: each look at it that does is told.
+        tell_unpaid(entries, schedule, 0, [nominal * MICROSECONDS for nominal in chosen.nominals])
     begun = len(chosen.nominals) if refusal is None else 0
     running = row.running + begun
     is_over = chosen.is_exhausted and running == 0

@@ -7,21 +7,23 @@ from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants, post_spent
-from foliot.domain.delivery import Delivery, delivery_of, stage_of_run
-from foliot.domain.questions import UNKNOWN_OUTCOME, Answer, Question, Verdict
+from foliot.books.telling import tell_question
+from foliot.domain.delivery import Delivery, delivery_of, gate_key, stage_of_run
+from foliot.domain.questions import Question, about_unknown_outcome
 from foliot.domain.runs import Hold, Kind, Reason, Status
-from foliot.domain.schedule import State, json_text
+from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
 from foliot.domain.slots import SlotKey, run_id
-from foliot.ports import Launch, Transaction
+from foliot.ports import Transaction
 from foliot.rows import RunRow
 
 
 def take_up(tx: Transaction, entries: Entries, known: Configurations, target: int, limit: int) -> bool:
     """Lease ready runs of the target, at most `limit`; whether there are more."""
-    ready = tx.ready(target, tx.now, limit)
-    if not ready:
+    found = tx.ready(target, tx.now, limit)
+    if not found:
         return False
+    ready = entries.crew.chosen(found, lambda run: run.schedule_ref)
     states = {state.ref: state for state in tx.states_free({run.schedule_ref for run in ready})}
     configurations = known.of(tx, states.values())
     entries.permits.prepare(tx, configurations.values())
@@ -30,7 +32,7 @@ def take_up(tx: Transaction, entries: Entries, known: Configurations, target: in
         if schedule_ref in states:
             _take_up(tx, entries, configurations[schedule_ref], states[schedule_ref], list(runs))
     entries.write(tx)
-    return len(ready) == limit or entries.crew.waits
+    return len(found) == limit or entries.crew.waits
 
 
 def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: State, runs: list[RunRow]) -> None:
@@ -38,13 +40,15 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
     for run in runs:
         if run.hold == Hold.RETRY and run.kind == Kind.SLOT and state.is_paused(tx.now):
             tx.park(run.ref)
-        elif _delivery(entries, state, run) is Delivery.ASK:
-            entries.ask(run, run.token + 1, _unknown(entries, schedule, run))
+        elif _delivery(entries, state, run) is Delivery.ASK and not _has_request(tx, schedule, run):
+            question = _unknown(entries, schedule, run)
+            entries.ask(run, run.token + 1, question)
+            tell_question(entries, schedule, run, question)
         elif run.hold == Hold.DUE or not entries.crew.room_for(state.target):
             continue
         elif (refused := _refused(tx, entries, schedule, run)) is not None:
             outcome = Outcome(Status.SKIPPED, refused.reason)
-            entries.end_run(run.ref, outcome.status, outcome.reason)
+            entries.end_run(schedule.id, run, outcome.status, outcome.reason)
             if refused.pauses:
                 # Before its end: what waits for that keeps its place, and is not skipped with it.
                 state = post_spent(tx, entries, state, entries.allowance(tx, schedule).note)
@@ -62,6 +66,13 @@ def _delivery(entries: Entries, state: State, run: RunRow) -> Delivery:
     return delivery_of(stage, entries.crew.on_unknown(state.target))
 
 
+def _has_request(tx: Transaction, schedule: Scheduled, run: RunRow) -> bool:
+    """Whether it was executed by request, for a worker that is gone: then the gate knows more of it, or asks itself."""
+    slot = SlotKey(schedule.id, Kind(run.kind), run.nominal_at, run.backfill)
+    key = gate_key(str(slot), run.attempt, run.rounds)
+    return any(request.key == key for request in tx.requests_of_run(run_id(slot, run.attempt)))
+
+
 def _unknown(entries: Entries, schedule: Scheduled, run: RunRow) -> Question:
     """What is asked when nobody knows whether a run's code has done its work before its worker was gone.
 
@@ -69,7 +80,7 @@ def _unknown(entries: Entries, schedule: Scheduled, run: RunRow) -> Question:
     """
     slot = SlotKey(schedule.id, Kind(run.kind), run.nominal_at, run.backfill)
     digest = entries.crew.report_digest(schedule.target, run_id(slot, run.attempt))
-    return Question(UNKNOWN_OUTCOME, json_text("data", {"losses": run.losses}), reference=digest)
+    return about_unknown_outcome(run.losses, digest)
 
 
 class _Refused(NamedTuple):
@@ -92,39 +103,3 @@ def _refused(tx: Transaction, entries: Entries, schedule: Scheduled, run: RunRow
         return _Refused(Reason.OVER_BUDGET, funds.pauses(cost))
     entries.reserve(run.ref, allowance, funds, cost)
     return None
-
-
-def with_memories(tx: Transaction, launches: list[Launch]) -> list[Launch]:
-    """The launches, each with the last result and failure of its schedule, and with what it was told."""
-    launches = _with_answers(tx, launches)
-    refs = {ref for launch in launches for ref in (launch.result_of, launch.failure_of) if ref is not None}
-    if not refs:
-        return launches
-    endings = tx.endings(refs)
-    nothing = (None, None)
-    return [
-        launch._replace(
-            last_result=endings.get(launch.result_of or 0, nothing)[0],
-            last_failure=endings.get(launch.failure_of or 0, nothing)[1],
-        )
-        for launch in launches
-    ]
-
-
-def _with_answers(tx: Transaction, launches: list[Launch]) -> list[Launch]:
-    """The launches, those that were answered with what they were told last, and how often.
-
-    That somebody had a run delivered once more is not an answer to what its code has asked.
-    """
-    asked = [launch.ref for launch in launches if launch.rounds]
-    told: dict[int, list[Answer]] = {}
-    for question in tx.questions_of(asked) if asked else ():
-        if question.verdict is not None and question.is_answer:
-            answer = Answer(Verdict(question.verdict), question.feedback, question.decided_by or "", question.reference)
-            told.setdefault(question.run_ref, []).append(answer)
-    if not told:
-        return launches
-    return [
-        launch._replace(answer=told[launch.ref][-1], answered=len(told[launch.ref])) if launch.ref in told else launch
-        for launch in launches
-    ]

@@ -10,7 +10,8 @@ _AT_ONCE = 200
 
 def expire(tx: Transaction, entries: Entries, known: Configurations) -> bool:
     """Let happen what such questions say for that case, some at a time; whether there may be more."""
-    due = tx.unanswered(tx.now, _AT_ONCE)
+    found = tx.unanswered(tx.now, _AT_ONCE)
+    due = entries.crew.chosen(found, lambda question: question.schedule_ref)
     # What somebody else holds, perhaps to answer it this very moment, is left for the next time.
     states = {state.ref: state for state in tx.states_free({question.schedule_ref for question in due})}
     if not states:
@@ -23,4 +24,4 @@ def expire(tx: Transaction, entries: Entries, known: Configurations) -> bool:
         ref = run.schedule_ref
         states[ref] = post_expiry(tx, entries, configurations[ref], states[ref], run, unanswered[run.ref])
     entries.write(tx)
-    return len(due) == _AT_ONCE
+    return len(found) == _AT_ONCE

@@ -5,12 +5,15 @@ import heapq
 import logging
 from collections.abc import Callable
 from itertools import islice
+from operator import is_
 
+from foliot.books.choosing import Choice
 from foliot.domain.delivery import InProgress
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import Order, Reason, Status
 from foliot.domain.settlement import BY_ORDER, STOPPED_ITSELF, TIMED_OUT, Outcome
+from foliot.engine.counters import Counters
 from foliot.engine.settler import Report
 from foliot.ports import Clock, Control, Gate, Launch
 
@@ -39,15 +42,20 @@ class Running:
 class Hands:
     """What this worker holds, and what it has to report."""
 
-    def __init__(self, gate: Gate, clock: Clock, now: Callable[[], int], wake: Callable[[], None]) -> None:
+    def __init__(
+        self, gate: Gate, clock: Clock, now: Callable[[], int], wake: Callable[[], None], counters: Counters
+    ) -> None:
         self.gate = gate
         self.clock = clock
         self.held: dict[int, Running] = {}
         self.abandoned = 0
         """Threads that could not be stopped and work on, though nothing of it counts."""
+        self._counters = counters
         self._now = now
         self._wake = wake
         self._reports: list[Report] = []
+        self._aside: list[tuple[float, Report]] = []
+        """Reports that could not be recorded, and when that is tried again."""
         self._deadlines: list[tuple[float, int, int]] = []
 
     def __len__(self) -> int:
@@ -90,6 +98,7 @@ class Hands:
                 await asyncio.sleep(busy.retry_after)
             except Unavailable as error:
                 if retries == LAUNCH_RETRIES:
+                    self._counters.failed_launches += 1
                     return Outcome(Status.ERROR, Reason.PROVIDER_UNAVAILABLE, error=str(error))
                 await asyncio.sleep(_FIRST_WAIT * 2**retries)
                 retries += 1
@@ -111,24 +120,48 @@ class Hands:
         """On the steady clock, when the oldest report was made."""
         return self._reports[0].reported_at if self._reports else None
 
-    def take_reports(self, most: int) -> list[Report]:
+    def take_reports(self, most: int, choice: Choice | None = None) -> list[Report]:
         """The oldest reports, at most so many and so long; they stay in the hands until they are recorded."""
         taken: list[Report] = []
         length = 0
-        for report in islice(self._reports, most):
+        reports = self._reports
+        if choice is not None:
+            reports = choice.among(reports, lambda report: report.launch.schedule_ref)
+        for report in islice(reports, most):
             length += len(report.outcome.result or "")
             if taken and length > _RESULTS_AT_ONCE:
                 break
             taken.append(report)
         return taken
 
-    def unsettled(self, after: int) -> set[int]:
-        """Schedules with a run among the reports that come after so many."""
-        return {report.launch.schedule_ref for report in islice(self._reports, after, None)}
+    def unsettled(self, but: list[Report]) -> set[int]:
+        """Schedules with a run among the reports other than these."""
+        left = {report.launch.schedule_ref for report in self._without(but)}
+        return left | {report.launch.schedule_ref for _, report in self._aside} if self._aside else left
+
+    def _without(self, some: list[Report]) -> list[Report]:
+        if all(map(is_, self._reports, some)):
+            # They are the oldest, as they are nearly always.
+            return self._reports[len(some) :]
+        gone = set(map(id, some))
+        return [report for report in self._reports if id(report) not in gone]
+
+    def put_aside(self, schedule_ref: int, until: float) -> None:
+        """Try the reports of that schedule again at that moment of the steady clock: they cannot be recorded now."""
+        aside = [report for report in self._reports if report.launch.schedule_ref == schedule_ref]
+        self._reports = self._without(aside)
+        self._aside += [(until, report) for report in aside]
+
+    def bring_back(self) -> None:
+        """Those whose moment has come."""
+        if self._aside:
+            steady = self.clock.steady()
+            self._reports += [report for until, report in self._aside if until <= steady]
+            self._aside = [(until, report) for until, report in self._aside if until > steady]
 
     def recorded(self, reports: list[Report]) -> None:
         """The ledger has them, or has refused them."""
-        del self._reports[: len(reports)]
+        self._reports = self._without(reports)
         for report in reports:
             self._let_go(report.launch)
 
@@ -163,6 +196,7 @@ class Hands:
         """These are no longer ours: stop them as far as possible and forget them."""
         lost = set(refs)
         self._reports = [report for report in self._reports if report.launch.ref not in lost]
+        self._aside = [(until, report) for until, report in self._aside if report.launch.ref not in lost]
         for ref in refs:
             running = self.held.pop(ref, None)
             if running is not None:
@@ -217,3 +251,4 @@ class Hands:
         """Stop everything and report nothing: others have it now."""
         self.fence(list(self.held))
         self._reports.clear()
+        self._aside.clear()

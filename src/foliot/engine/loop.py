@@ -3,25 +3,32 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
+from foliot.books.choosing import Choice
 from foliot.books.configurations import Configurations
+from foliot.books.decided import is_told, tell
 from foliot.books.entries import Crew, Entries
 from foliot.books.permits import Permits
 from foliot.domain import skew
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import Unavailable
-from foliot.domain.instants import MICROSECONDS
+from foliot.domain.instants import MICROSECONDS, rfc3339
+from foliot.engine.counters import Counters
 from foliot.engine.hands import Hands
-from foliot.engine.pruner import prune
+from foliot.engine.notifier import Notifier
+from foliot.engine.pruner import Pruner
 from foliot.engine.repertoire import Repertoire
 from foliot.engine.rescuer import hand_back
 from foliot.engine.settings import EngineSettings
 from foliot.engine.settler import StaleReports
-from foliot.engine.turn import Fenced, Shift, Situation, Turn
-from foliot.ports import Clock, Database, Gate, Transaction
+from foliot.engine.triage import Aside, Culprit, culprits_of, set_aside
+from foliot.engine.turn import Fenced, Shift, Situation, Turn, decided_in
+from foliot.engine.vitals import Vitals
+from foliot.ports import Carrier, Clock, Database, Gate, Transaction
 
 T = TypeVar("T")
 
@@ -36,23 +43,10 @@ _SETTLED_WITHIN = 0.2
 """Seconds that an outcome waits for starts at most, before the turn that records it."""
 _OTHERS_HAVE_IT = 50_000
 """Microseconds until the next look at what is due and could not be had."""
+_GIVES_UP = 10
+"""After so many turns in a row that fail, and not for any schedule, the worker ends."""
 _LEAVES = 100
 """How often a worker that leaves tries to hand back what others hold just then."""
-
-
-class Counters:
-    """What happened since the start, for people and metrics."""
-
-    def __init__(self) -> None:
-        self.turns = 0
-        self.started = 0
-        self.settled = 0
-        self.refused = 0
-        """Reports that came too late, and were not recorded."""
-        self.fenced = 0
-        self.rescued = 0
-        self.outages = 0
-        self.clock_steps = 0
 
 
 class Engine:
@@ -66,6 +60,7 @@ class Engine:
         name: str,
         settings: EngineSettings | None = None,
         pricing: Pricing | None = None,
+        carrier: Carrier | None = None,
     ) -> None:
         self.database = database
         self.gate = gate
@@ -74,10 +69,14 @@ class Engine:
         self.settings = settings or EngineSettings()
         self.counters = Counters()
         self.worker = 0
+        self.vitals = Vitals(clock)
         self._known = Configurations()
         self._shift = Shift(clock, self.settings, self._known, Permits(pricing or Pricing()), gate.report_digest)
         self._poked = asyncio.Event()
-        self._hands = Hands(gate, clock, self._now, self._poked.set)
+        self._hands = Hands(gate, clock, self._now, self._poked.set, self.counters)
+        self._notifier = None
+        if carrier is not None:
+            self._notifier = Notifier(database, carrier, self._now, self.settings)
         self._repertoire = Repertoire(gate)
         self._batch = self.settings.smallest_batch
         self._has_more = False
@@ -92,15 +91,25 @@ class Engine:
         self._next_at: int | None = 0
         self._looked_at = 0.0
         self._compared_at = 0.0
-        self._pruned_at = clock.steady() - self.settings.prune_every / MICROSECONDS
-        self._prune_after = 0
+        self._pruner = Pruner(clock, self.settings)
         self._failures = 0
+        self._aside = Aside()
         self._thread: ThreadPoolExecutor | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def in_hand(self) -> int:
         return len(self._hands)
+
+    @property
+    def targets(self) -> Sequence[int]:
+        """What it takes up, by number."""
+        return list(self._repertoire.refs.values())
+
+    @property
+    def abandoned(self) -> int:
+        """Threads of runs that could not be stopped, and work on."""
+        return self._hands.abandoned
 
     @property
     def grace_left(self) -> float:
@@ -121,12 +130,21 @@ class Engine:
     async def run(self) -> None:
         """Work until `stop` is called; then let the runs in hand finish, and hand back what did not."""
         self._loop = asyncio.get_running_loop()
+        self.vitals.beat()
         try:
             await self._begin()
             while not self._stopping:
                 await self._step()
             await self._finish()
+            if self._notifier is not None:
+                await self._notifier.stop()
+        except Exception as error:
+            self.vitals.failure = error
+            raise
         finally:
+            self.vitals.is_over = True
+            if self._notifier is not None:
+                self._notifier.die()
             if self._thread is not None:
                 self._thread.shutdown(wait=False)
 
@@ -146,10 +164,13 @@ class Engine:
         """Be dead: nothing more is run, written or handed back."""
         self._stopping = True
         self._hands.die()
+        if self._notifier is not None:
+            self._notifier.die()
         self._loop = None
 
     async def _begin(self) -> None:
         while not self._stopping:
+            self.vitals.beat()
             try:
                 self.worker = await self._write(self._register)
                 return
@@ -164,7 +185,9 @@ class Engine:
         return worker
 
     async def _step(self) -> None:
+        self.vitals.beat()
         self._hands.time_out()
+        self._hands.bring_back()
         if self._is_time():
             await self._turn()
             if self.settings.inline or self._repertoire.counts_threads:
@@ -173,10 +196,10 @@ class Engine:
                 # do so meanwhile.
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
-            if self._since_prune() >= 2 * self.settings.prune_every:
+            if self._pruner.is_late():
                 # There is never a quiet moment: take one.
                 await self._prune()
-        elif self._since_prune() >= self.settings.prune_every:
+        elif self._pruner.is_due():
             await self._prune()
         else:
             await self._sleep()
@@ -198,35 +221,72 @@ class Engine:
     def _now(self) -> int:
         return self.clock.now() + self._skew.likely
 
-    async def _turn(self, *, careful: bool = False) -> None:
-        situation = await self._situation(careful=careful)
-        if situation is None:
-            return
-        self._poked.clear()
-        self._next_at = None
-        began = self.clock.steady()
+    async def _turn(self) -> None:
         try:
-            turn = await self._write(lambda tx: self._shift.work(tx, situation))
-        except StaleReports:
-            await self._turn(careful=True)
-            return
+            try:
+                await self._take_turn()
+            except StaleReports:
+                await self._take_turn(careful=True)
+            self.vitals.mishaps = 0
         except Fenced:
             self._be_fenced()
             await self._begin()
-            return
         except Unavailable as error:
             await self._survive(error)
-            return
+        except Exception as error:  # A defect, or a row that cannot be read, of one schedule must not stop the others.
+            await self._recover(error)
+
+    async def _take_turn(self, *, careful: bool = False, choice: Choice | None = None) -> None:
+        situation = await self._situation(careful, choice)
+        self._poked.clear()
+        self._next_at = None
+        began = self.clock.steady()
+        turn = await self._write(lambda tx: self._shift.work(tx, situation))
         self._conclude(turn, situation, began)
 
-    async def _situation(self, *, careful: bool) -> Situation | None:
-        if not await self._learn_targets():
-            return None
+    async def _recover(self, error: Exception) -> None:
+        """Find out for which schedules a turn fails, and leave those alone for a while.
+
+        When it fails for none of them, and again and again, there is nothing that a worker can do: it ends.
+        """
+        log.error("a turn has failed: looking for the schedule that it fails for", exc_info=error)
+        try:
+            attempt = partial(self._take_turn, careful=True)
+            for culprit in await culprits_of(attempt, self._aside.refs(self.clock.steady())):
+                await self._set_aside(culprit)
+        except Fenced:
+            self._be_fenced()
+            await self._begin()
+        except Unavailable as outage:
+            await self._survive(outage)
+        except Exception as helpless:
+            self.vitals.mishaps += 1
+            if self.vitals.mishaps == _GIVES_UP:
+                log.critical("%d turns in a row have failed, and not for any schedule: this worker ends", _GIVES_UP)
+                raise
+            log.error("it fails for none of them", exc_info=helpless)
+            self._next_at = 0
+            await self._wait(min(0.05 * 2**self.vitals.mishaps, _LONGEST_BACKOFF))
+
+    async def _set_aside(self, culprit: Culprit) -> None:
+        ref, error = culprit
+        name, trouble = await self._write(lambda tx: set_aside(tx, culprit))
+        steady = self.clock.steady() + (trouble.until - self._now()) / MICROSECONDS
+        self._aside.put(ref, steady)
+        self._hands.put_aside(ref, steady)
+        self._next_at = 0
+        self.counters.set_aside += 1
+        log.error("%s needs attention: it is set aside until %s", name, rfc3339(trouble.until), exc_info=error)
+
+    async def _situation(self, careful: bool, choice: Choice | None) -> Situation:
+        await self._learn_targets()
         in_hand = len(self._hands)
         starts = not self._stopping
         compare = careful or self._recall_wanted or self._heartbeat_due()
         self._recall_wanted = False
-        reports = [] if self._holds_back(careful) else self._hands.take_reports(self.settings.largest_batch)
+        if choice is None and (aside := self._aside.refs(self.clock.steady())):
+            choice = Choice(but=aside)
+        reports = [] if self._holds_back(careful) else self._hands.take_reports(self.settings.largest_batch, choice)
         # What is settled in this turn makes room for what it starts.
         free = max(0, self.settings.max_running - in_hand + len(reports))
         return Situation(
@@ -243,9 +303,10 @@ class Engine:
             progress=self._hands.progress() if compare else [],
             starts=starts,
             holds=self._repertoire.holds,
-            unsettled=self._hands.unsettled(len(reports)),
+            unsettled=self._hands.unsettled(reports),
             orphans=self._repertoire.orphans,
             targets=self._repertoire.known,
+            choice=choice,
         )
 
     def _holds_back(self, careful: bool) -> bool:
@@ -260,16 +321,10 @@ class Engine:
         oldest = self._hands.oldest_report_at
         return oldest is None or self.clock.steady() - oldest < _SETTLED_WITHIN
 
-    async def _learn_targets(self) -> bool:
+    async def _learn_targets(self) -> None:
         """The numbers of the targets that are taken up here; new ones may have been registered."""
-        if self._repertoire.is_current():
-            return True
-        try:
+        if not self._repertoire.is_current():
             self._repertoire.learned(await self._write(self._repertoire.learn))
-        except Unavailable as error:
-            await self._survive(error)
-            return False
-        return True
 
     def _conclude(self, turn: Turn, situation: Situation, began: float) -> None:
         self._known.commit()
@@ -291,20 +346,21 @@ class Engine:
                 self._next_at = turn.now + _OTHERS_HAVE_IT
         if self._repertoire.note_known(turn.targets):
             self._next_at = 0
+        if self._notifier is not None:
+            self._notifier.look_at(turn.tell_at)
         self._adapt_batch(steady - began)
         self._repertoire.be_fair({launch.target for launch in turn.launches})
         self._hands.recorded(situation.reports)
-        counters = self.counters
-        counters.turns += 1
-        counters.started += len(turn.launches)
-        counters.settled += len(situation.reports) - len(turn.refused)
-        counters.rescued += turn.rescued
+        self.counters.note(turn, situation.reports, steady - began, self._now())
+        if is_told():
+            # After the first step of what begins now: to write a record takes as long as to start a run.
+            soon = asyncio.get_running_loop().call_soon
+            soon(soon, tell, decided_in(turn, situation.reports))
         if turn.refused:
-            counters.refused += len(turn.refused)
             log.warning("%d reports came too late and were refused", len(turn.refused))
         if turn.recalled is not None:
             self._hands.fence(turn.recalled.gone)
-            counters.fenced += len(turn.recalled.gone)
+            self.counters.fenced += len(turn.recalled.gone)
             self._hands.obey(turn.recalled.orders)
         self._recall_wanted = self._recall_wanted or turn.recalls
         if not self.database.is_local and (steady - began) * MICROSECONDS >= self.settings.lease:
@@ -353,9 +409,9 @@ class Engine:
             waits += [due_in - nap_within, self.settings.clock_check]
         if self._leased_until is not None:
             waits.append(self.settings.heartbeat - (steady - self._compared_at) * MICROSECONDS)
-        deadline = self._hands.next_deadline()
-        if deadline is not None:
-            waits.append((deadline - steady) * MICROSECONDS)
+        for moment in (self._hands.next_deadline(), self._aside.next_at):
+            if moment is not None:
+                waits.append((moment - steady) * MICROSECONDS)
         await self._wait(max(0.0, min(waits) / MICROSECONDS))
         step = (self.clock.now() - now) - (self.clock.steady() - steady) * MICROSECONDS
         if abs(step) > _CLOCK_STEP:
@@ -380,7 +436,9 @@ class Engine:
         """No new starts: what is in hand may end within the grace, the rest is handed back."""
         self._grace_over = self.clock.steady() + self.settings.stop_grace / MICROSECONDS
         while len(self._hands) and self.grace_left:
+            self.vitals.beat()
             self._hands.time_out()
+            self._hands.bring_back()
             if self._is_time():
                 await self._turn()
                 await asyncio.sleep(0)
@@ -407,20 +465,15 @@ class Engine:
         tx.notify("look")
         return is_all
 
-    def _since_prune(self) -> float:
-        return (self.clock.steady() - self._pruned_at) * MICROSECONDS
-
     async def _prune(self) -> None:
         """Remove a page of old runs, while there is nothing better to do."""
-        after = self._prune_after
         try:
-            found = await self._write(lambda tx: prune(tx, self.settings, after))
+            self._pruner.did(await self._write(self._pruner.page))
         except Unavailable as error:
             await self._survive(error)
-            return
-        self._prune_after = found or 0
-        if found is None:
-            self._pruned_at = self.clock.steady()
+        except Exception:  # They may stay for another hour.
+            log.exception("old runs could not be removed")
+            self._pruner.did(None)
 
     async def _write(self, act: Callable[[Transaction], T]) -> T:
         if self.settings.inline:

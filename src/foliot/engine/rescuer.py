@@ -17,6 +17,8 @@ _AT_ONCE = 500
 class Rescue(NamedTuple):
     runs: int
     has_more: bool
+    after: int | None = None
+    """For so long the lease of those who are gone was over."""
 
 
 NOBODY = Rescue(0, has_more=False)
@@ -26,13 +28,17 @@ def rescue(tx: Transaction, entries: Entries, known: Configurations, me: int) ->
     """Take the runs of workers whose lease has run out, and make them ready for others; some at a time."""
     for worker in tx.expired(me):
         tx.stop(worker.ref)
-        runs = tx.leased_runs(worker.ref, _AT_ONCE)
+        runs = entries.crew.chosen(tx.leased_runs(worker.ref, _AT_ONCE), _schedule_of)
         if runs:
             return Rescue(_take_away(tx, entries, known, runs, loss=1), has_more=True)
         # Its own last transaction may hold some of them still: they are looked at again.
         if not tx.leased(worker.ref):
             tx.forget_lease(worker.ref)
     return NOBODY
+
+
+def _schedule_of(run: RunRow) -> int:
+    return run.schedule_ref
 
 
 def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: list[RunRow], loss: int) -> int:
@@ -44,7 +50,7 @@ def _take_away(tx: Transaction, entries: Entries, known: Configurations, runs: l
     for run in free:
         state, outcome = states[run.schedule_ref], _last_word(run, loss)
         if outcome is not None:
-            entries.end_run(run.ref, outcome.status, outcome.reason)
+            entries.end_run(configurations[state.ref].id, run, outcome.status, outcome.reason)
             states[state.ref] = post_end(tx, entries, configurations[state.ref], state, end_of_row(run, outcome))
     entries.write(tx)
     return len(free)
@@ -64,6 +70,7 @@ def hand_back(tx: Transaction, entries: Entries, known: Configurations, worker: 
     The worker must keep its lease for what is not free now: by that it is found.
     """
     runs = [run for run in tx.leased_runs(worker, 1_000_000) if run.ref not in held]
+    runs = entries.crew.chosen(runs, _schedule_of)
     _take_away(tx, entries, known, runs, loss=0)
     return all(lease.ref in held for lease in tx.leased(worker))
 

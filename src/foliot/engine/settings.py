@@ -25,6 +25,8 @@ class EngineSettings:
     keep_runs: int = 100_000
     """A final run is kept for so long, and while its schedule has no more than so many: whichever keeps more."""
     prune_every: int = 3600 * MICROSECONDS
+    prunes_executions: bool = True
+    """Whether records of executions are its own to remove; those of a gate elsewhere are not."""
     stop_grace: int = 30 * MICROSECONDS
     inline: bool = True
     """Whether transactions run on the loop's own thread: fastest, but everything on the loop waits for the disk."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from foliot.books.configurations import Configurations, Scheduled
 from foliot.books.ending import RunEnd, post_end
 from foliot.books.entries import Entries
+from foliot.books.telling import tell_question
 from foliot.domain.runs import Kind, Order, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import BY_ORDER, Outcome
@@ -75,6 +76,7 @@ def _settle_asking(
             states[ref] = post_end(tx, entries, configurations[ref], states[ref], end)
         elif question is not None:
             entries.ask(launch, launch.token, question)
+            tell_question(entries, configurations[ref], launch, question)
 
 
 def settle_with_care(tx: Transaction, entries: Entries, known: Configurations, reports: Sequence[Report]) -> Settled:

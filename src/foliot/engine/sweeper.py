@@ -21,6 +21,7 @@ def sweep(tx: Transaction, entries: Entries, known: Configurations, target: int,
     has_more = len(states) == limit
     if has_more and (states[0].wake_at or until) < until - _STORM:
         states = _with_newest(states, tx.due_newest(target, until, max(1, limit // NEWEST_SHARE)))[:limit]
+    states = entries.crew.chosen(states, lambda state: state.ref)
     configurations = known.of(tx, states)
     entries.permits.prepare(tx, configurations.values())
     for state in states:

@@ -1,15 +1,20 @@
 """One turn, in one transaction: settle what ended, rescue, take up what waits, sweep what is due, feed backfills."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
+from foliot.books.choosing import Choice
 from foliot.books.configurations import Configurations
+from foliot.books.decided import DecidedSlot, Fate, fate_of
 from foliot.books.entries import Crew, Entries, ReportDigest
+from foliot.books.memories import with_memories
 from foliot.books.permits import Permits
 from foliot.domain.instants import MICROSECONDS
+from foliot.domain.runs import Kind, Status
 from foliot.domain.skew import Skew
+from foliot.domain.slots import SlotKey
 from foliot.engine.backfiller import feed
-from foliot.engine.dispatcher import take_up, with_memories
+from foliot.engine.dispatcher import take_up
 from foliot.engine.expirer import expire
 from foliot.engine.rescuer import NOBODY, Recall, Rescue, hand_back, recall, rescue
 from foliot.engine.settings import EngineSettings
@@ -56,6 +61,11 @@ class Situation(NamedTuple):
     """Targets that no program had registered"""
     targets: int
     """when targets had been changed so often."""
+    choice: Choice | None
+    """Which schedules it is about, when some are left alone."""
+
+    def crew(self, report_digest: ReportDigest) -> Crew:
+        return Crew(self.worker, self.rooms, self.holds, self.unsettled, report_digest, self.choice)
 
     def without_orphans(self) -> "Situation":
         return self._replace(rooms={ref: room for ref, room in self.rooms.items() if ref not in self.orphans})
@@ -69,7 +79,7 @@ class Turn(NamedTuple):
     refused: list[Report]
     recalled: Recall | None
     knows_all: bool
-    rescued: int
+    rescued: Rescue
     has_more: bool
     waits: bool
     """Whether something was left until what has ended is recorded."""
@@ -80,6 +90,27 @@ class Turn(NamedTuple):
     """How far the database's clock is ahead of this machine's."""
     targets: int
     """How often targets were changed."""
+    tell_at: int | None
+    """When somebody outside is to be told something; 0: it has just happened."""
+    decided: list[DecidedSlot]
+    """What did not start, and why."""
+
+
+def decided_in(turn: Turn, reports: Sequence[Report]) -> Iterator[DecidedSlot]:
+    """All that a turn has decided, these reports recorded: what has ended, what does not start, what starts."""
+    refused = {report.launch.ref for report in turn.refused}
+    for report in reports:
+        if report.launch.ref not in refused:
+            outcome, launch = report.outcome, report.launch
+            fate = fate_of(outcome.status, outcome.reason)
+            yield DecidedSlot(fate, _slot_of(launch), launch.attempt, outcome.status, outcome.reason)
+    yield from turn.decided
+    for launch in turn.launches:
+        yield DecidedSlot(Fate.START, _slot_of(launch), launch.attempt, Status.RUNNING)
+
+
+def _slot_of(launch: Launch) -> SlotKey:
+    return SlotKey(launch.schedule_id, Kind(launch.kind), launch.nominal_at, launch.backfill)
 
 
 class Shift:
@@ -108,8 +139,8 @@ class Shift:
             situation = situation.without_orphans()
         self.permits.begin(news.grants)
         skew = Skew.measured(tx.now, situation.asked_at, self.clock.now())
-        crew = Crew(situation.worker, situation.rooms, situation.holds, situation.unsettled, self.report_digest)
-        entries = Entries(tx, crew, self.permits)
+        crew = situation.crew(self.report_digest)
+        entries = Entries(tx, crew, self.permits, news.webhooks)
         recalled = None
         leased_until = situation.leased_until
         knows_all = situation.knows_all
@@ -130,16 +161,15 @@ class Shift:
         leased_until = self._lease(tx, situation.worker, leased_until, is_idle, len(launches))
         if entries.recalls:
             tx.notify("recall")
-        earliest = [] if has_more else tx.earliest(list(situation.rooms))
         moments = [news.expires_at, news.decide_at, entries.decide_at]
-        next_at = None if has_more else self._next(situation, earliest, moments, tx.now)
+        next_at = None if has_more else self._next(tx, situation, moments)
         return Turn(
             tx.now,
             launches,
             refused,
             recalled,
             knows_all,
-            rescued.runs,
+            rescued,
             has_more,
             crew.waits,
             entries.recalls,
@@ -147,6 +177,8 @@ class Shift:
             next_at,
             skew,
             news.targets,
+            0 if entries.has_told else news.tell_at,
+            entries.decided,
         )
 
     def _settle(self, tx: Transaction, entries: Entries, situation: Situation) -> list[Report]:
@@ -164,7 +196,7 @@ class Shift:
         if not situation.starts:
             return rescued
         if news.expires_at is not None and news.expires_at < tx.now:
-            rescued = rescue(tx, entries, self.known, situation.worker)
+            rescued = rescue(tx, entries, self.known, situation.worker)._replace(after=tx.now - news.expires_at)
         if news.decide_at is not None and news.decide_at <= tx.now:
             has_more = expire(tx, entries, self.known)
             return rescued._replace(has_more=rescued.has_more or has_more)
@@ -206,14 +238,14 @@ class Shift:
             raise Fenced
         return wanted
 
-    def _next(self, situation: Situation, earliest: list[Earliest], moments: list[int | None], now: int) -> int | None:
+    def _next(self, tx: Transaction, situation: Situation, moments: list[int | None]) -> int | None:
         """When to look again: at the first of these moments, or of the things that will be due."""
-        for first in earliest:
+        for first in tx.earliest(list(situation.rooms)):
             if situation.rooms[first.target]:
                 moments += [first.wake_at, first.ready_at, first.backfill_at]
             else:
                 # Nobody says when a thread that was given up on is free at last.
                 waiting = [at for at in (first.wake_at, first.ready_at, first.backfill_at) if at is not None]
-                moments += [max(at, now) + _OVERDUE for at in waiting]
+                moments += [max(at, tx.now) + _OVERDUE for at in waiting]
         known = [moment for moment in moments if moment is not None]
         return min(known, default=None)

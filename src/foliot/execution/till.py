@@ -28,6 +28,8 @@ class Till:
     def __init__(self, records: Records, pricing: Pricing) -> None:
         self._records = records
         self._pricing = pricing
+        self.charged = 0
+        """Credits, since the start."""
         self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
         """Of each loop that has runs, its own: no loop can wait for what another one does."""
 
@@ -56,10 +58,18 @@ class Till:
         await queue.stand_in(bills)
 
     async def _charge(self, bills: Sequence[Bill]) -> None:
-        await self._records.write_surely(lambda tx: charge(tx, bills, self._pricing), f"{len(bills)} charges")
+        done = await self._records.write_surely(lambda tx: charge(tx, bills, self._pricing), f"{len(bills)} charges")
+        for bill, charged in zip(bills, done, strict=True):
+            self._count(bill.usage, charged)
 
     def report(self, run_id: str, usage: Usage, key: str | None = None) -> Charged:
-        return self._records.database.write(lambda tx: report(tx, run_id, usage, self._pricing, key))
+        charged = self._records.database.write(lambda tx: report(tx, run_id, usage, self._pricing, key))
+        self._count(usage, charged)
+        return charged
+
+    def _count(self, usage: Usage, charged: Charged) -> None:
+        if charged is Charged.NOW:
+            self.charged += self._pricing.credits_for(usage) or 0
 
 
 class _Queue:

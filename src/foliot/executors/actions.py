@@ -14,7 +14,7 @@ from foliot.domain.reader import named
 from foliot.execution.context import Asked, Cancelled, Context, LimitExceeded
 from foliot.execution.executing import failure_of
 from foliot.executors.answers import code_for, quote, usages_of, without_usages
-from foliot.executors.http import Caller
+from foliot.executors.http import Outbound
 from foliot.executors.messages import in_a_header
 from foliot.executors.python import Function, PythonExecutor, RegisteredFunction, registered
 
@@ -94,7 +94,7 @@ class _CallFailedError(Exception):
 class Actions:
     """The actions of one program."""
 
-    def __init__(self, functions: PythonExecutor, caller: Callable[[], Caller]) -> None:
+    def __init__(self, functions: PythonExecutor, caller: Callable[[], Outbound]) -> None:
         self._functions = functions
         """Who calls functions, on the loop or in threads."""
         self._caller = caller

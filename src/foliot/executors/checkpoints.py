@@ -101,20 +101,12 @@ class StoredCheckpoints:
     @asynccontextmanager
     async def _postgresql(self, url: URL) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415
-        from psycopg import AsyncConnection  # noqa: PLC0415
-        from psycopg.rows import DictRow, dict_row  # noqa: PLC0415
 
-        async with await AsyncConnection[DictRow].connect(
-            url.set(drivername="postgresql").render_as_string(hide_password=False),
-            autocommit=True,
-            prepare_threshold=None,
-            row_factory=dict_row,
-            connect_timeout=5,
-            application_name="foliot langgraph",
-        ) as cx:
+        async with await _connection(url) as cx:
             saver = AsyncPostgresSaver(cx)
             if not self._is_set_up:
-                await _set_up(cx, saver)
+                async with await _connection(url) as guard:
+                    await _set_up(guard, saver)
                 self._is_set_up = True
             yield saver
 
@@ -151,19 +143,35 @@ def _server_refusal() -> type[Exception]:
     return OperationalError
 
 
-async def _set_up(cx: "AsyncConnection[DictRow]", saver: "AsyncPostgresSaver") -> None:
+async def _connection(url: URL) -> "AsyncConnection[DictRow]":
+    from psycopg import AsyncConnection  # noqa: PLC0415
+    from psycopg.rows import DictRow, dict_row  # noqa: PLC0415
+
+    return await AsyncConnection[DictRow].connect(
+        url.set(drivername="postgresql").render_as_string(hide_password=False),
+        autocommit=True,
+        prepare_threshold=None,
+        row_factory=dict_row,
+        connect_timeout=5,
+        application_name="foliot langgraph",
+    )
+
+
+async def _set_up(guard: "AsyncConnection[DictRow]", saver: "AsyncPostgresSaver") -> None:
     """Create its tables, one process at a time.
 
-    The lock is asked for again and again: whoever waited in it would hold up the indexes that are built concurrently.
+    The lock belongs to a transaction beside them, for some tables are not made in one; a pooler may lend each
+    transaction another session, so that a session's lock would never be given back. It is asked for again and again:
+    whoever waited in it would hold up the indexes that are built concurrently.
     """
-    while not await _is(cx, "SELECT pg_try_advisory_lock(%s) AS it_is"):
-        await asyncio.sleep(_ASK_AGAIN)
-    try:
+    async with guard.transaction():
+        while not await _has_lock(guard):
+            await asyncio.sleep(_ASK_AGAIN)
         await saver.setup()
-    finally:
-        await _is(cx, "SELECT pg_advisory_unlock(%s) AS it_is")
 
 
-async def _is(cx: "AsyncConnection[DictRow]", question: str) -> bool:
-    answer = await (await cx.execute(question.encode(), (_SETUP_LOCK,))).fetchone()
+async def _has_lock(guard: "AsyncConnection[DictRow]") -> bool:
+    # Without a parameter: the server keeps the snapshot of a statement with one, which holds up those indexes as well.
+    asked = await guard.execute(f"SELECT pg_try_advisory_xact_lock({_SETUP_LOCK}) AS it_is".encode())
+    answer = await asked.fetchone()
     return answer is not None and bool(answer["it_is"])

@@ -21,7 +21,7 @@ from foliot.execution.context import Cancelled, Context, LimitExceeded, kept_as
 from foliot.execution.executing import Execution, Request, failure_of, success_of
 from foliot.execution.records import Records
 from foliot.executors.actions import ActionContext, ActionOutcome, Actions
-from foliot.executors.http import Caller
+from foliot.executors.http import Outbound
 from foliot.executors.journal import Entry, Journal, find_workflow
 from foliot.executors.python import Function, PythonExecutor
 from foliot.ports import Transaction
@@ -40,7 +40,9 @@ class WorkflowInput(NamedTuple):
 class DagExecutor:
     """The workflows of a database, with the actions of one program."""
 
-    def __init__(self, functions: PythonExecutor, records: Callable[[], Records], caller: Callable[[], Caller]) -> None:
+    def __init__(
+        self, functions: PythonExecutor, records: Callable[[], Records], caller: Callable[[], Outbound]
+    ) -> None:
         self.actions = Actions(functions, caller)
         self._records = records
 

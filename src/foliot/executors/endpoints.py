@@ -1,6 +1,5 @@
 """Endpoints: what a program lets its schedules call, and how."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ from foliot.domain.policies import switch_of
 from foliot.domain.runs import OnUnknown, on_unknown_of
 from foliot.domain.schedule import target_of
 from foliot.domain.signing import callback_token, secret_of
+from foliot.executors.secret_names import secret_named
 
 PROVIDER = "http"
 _MOST_RETRIES = 20
@@ -42,10 +42,7 @@ class Endpoint:
         """The secret that messages are signed with; from the environment as it is now, where that is said."""
         if self.secret_env is None:
             return self.secret
-        said = os.environ.get(self.secret_env)
-        if said is None:
-            raise Invalid(f"{self.target} takes its secret from {self.secret_env}, which the environment does not have")
-        return secret_of(said)
+        return secret_named(self.secret_env, self.target)
 
     def token_of(self, run_id: str) -> str | None:
         """With which its receiver may report later how that run ended; None: it does not report."""

@@ -32,7 +32,7 @@ _ACCEPTED = 202
 _HIDDEN = b"***"
 
 
-class Caller(Protocol):
+class Outbound(Protocol):
     """Who makes the calls."""
 
     async def call(
@@ -63,7 +63,7 @@ class HttpExecutor:
         allowed: Iterable[Network] = (),
         *,
         clock: Clock | None = None,
-        caller: Caller | None = None,
+        caller: Outbound | None = None,
         wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
         at_once: int = _AT_ONCE,
     ) -> None:
@@ -86,7 +86,7 @@ class HttpExecutor:
         return endpoint.target
 
     @property
-    def caller(self) -> Caller:
+    def caller(self) -> Outbound:
         """Who makes the calls: for others who call what somebody else has named."""
         if self._caller is None:
             # Here, because only a program that calls something needs the library for it.

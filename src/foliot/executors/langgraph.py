@@ -61,6 +61,10 @@ class LangGraphExecutor:
         self._registered: dict[str, RegisteredGraph] = {}
         self._graphs: dict[str, Pregel[Any, Any, Any, Any]] = {}
 
+    def relocate(self, url: str) -> None:
+        """Keep checkpoints beside that database from now on."""
+        self.checkpoints = StoredCheckpoints(url)
+
     def register(
         self,
         name: str,

@@ -37,7 +37,7 @@ def headers_for(context: Context, call: int) -> dict[str, str]:
     """What tells the run to who does not read the body; `call` counts the calls of one delivery."""
     return {
         "Content-Type": "application/json",
-        "User-Agent": _agent(),
+        "User-Agent": agent(),
         "Idempotency-Key": in_a_header(context.idempotency_key),
         "Foliot-Run-Id": in_a_header(context.run_id),
         "Foliot-Attempt": str(context.attempt),
@@ -71,7 +71,8 @@ def traceparent_of(trace_id: str, call: int) -> str:
 
 
 @cache
-def _agent() -> str:
+def agent() -> str:
+    """Who we say that we are."""
     try:
         return f"foliot/{version('foliot')}"
     except PackageNotFoundError:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import httpx2
 from httpx2 import Request as Message
 
-from foliot.domain.addresses import Network, read_address, refusal_of
+from foliot.domain.addresses import Network, is_named, read_address, refusal_of
 from foliot.domain.errors import Invalid, Unavailable
 
 LONGEST_BODY = 1_000_000
@@ -23,6 +23,9 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host, as text."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_WEB_PORTS = frozenset(_DEFAULT_PORTS.values())
+_FIRST_FREE_PORT = 1024
+"""Below it are those of mail, of shells and the like."""
 _LONGEST_URL = 4000
 _HOST = re.compile(r"[a-z0-9._:-]{1,253}", re.ASCII | re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", re.ASCII)
@@ -73,8 +76,13 @@ class GuardedCaller:
         *,
         resolve: Resolve | None = None,
         trust: ssl.SSLContext | None = None,
+        is_strict: bool = False,
+        longest_body: int = LONGEST_BODY,
     ) -> None:
         self._allowed = tuple(allowed)
+        self._is_strict = is_strict
+        """Whether the open Internet is called over TLS only, and at ports that are for it."""
+        self._longest_body = longest_body
         self._resolve = resolve or _resolved
         self._trust = _Trust(trust)
 
@@ -91,7 +99,7 @@ class GuardedCaller:
             async with asyncio.timeout(timeout):
                 addresses = await self._judged(where)
                 message = Message(method, where, headers=sent, content=body)
-                return await _call_one_of(addresses, timeout, message, trust)
+                return await _call_one_of(addresses, timeout, message, trust, self._longest_body)
         except (TimeoutError, httpx2.TimeoutException) as error:
             raise TimeoutError(f"{method} {where.host} did not answer within {timeout:g} s") from error
         except httpx2.LocalProtocolError:
@@ -114,22 +122,46 @@ class GuardedCaller:
                 )
         if not addresses:
             raise Unavailable(f"{host} has no address")
+        if self._is_strict and not all(is_named(read_address(address), self._allowed) for address in addresses):
+            _check_strictly(where)
         return addresses
 
+    async def check(self, url: str, timeout: float) -> str:
+        """The host of the URL, without calling it; refused, as by `call`, when it may not be called or found now."""
+        where = url_of(url)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._judged(where)
+                return where.host
+        except TimeoutError as error:
+            raise TimeoutError(f"{where.host} could not be found within {timeout:g} s") from error
 
-async def _call_one_of(addresses: Sequence[str], timeout: float, message: Message, trust: ssl.SSLContext) -> HttpAnswer:
+
+def _check_strictly(where: httpx2.URL) -> None:
+    if where.scheme != "https":
+        raise Invalid(f"{where.host} takes https: without it only what FOLIOT_HTTP_ALLOW names may be called")
+    port = where.port or _DEFAULT_PORTS[where.scheme]
+    if port not in _WEB_PORTS and port < _FIRST_FREE_PORT:
+        raise Invalid(f"{where.host} takes the port 443, or one from {_FIRST_FREE_PORT} on, got {port}")
+
+
+async def _call_one_of(
+    addresses: Sequence[str], timeout: float, message: Message, trust: ssl.SSLContext, longest_body: int
+) -> HttpAnswer:
     """The first that can be connected to is called: until then nothing was sent."""
     last = len(addresses) - 1
     for number, address in enumerate(addresses):
         try:
-            return await _call_at(address, timeout / len(addresses), message, trust)
+            return await _call_at(address, timeout / len(addresses), message, trust, longest_body)
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
             if number == last:
                 raise
     raise AssertionError("there is an address")
 
 
-async def _call_at(address: str, connect_within: float, message: Message, trust: ssl.SSLContext) -> HttpAnswer:
+async def _call_at(
+    address: str, connect_within: float, message: Message, trust: ssl.SSLContext, longest_body: int
+) -> HttpAnswer:
     """Connect to that address, and speak to the host by its own name: in Host, in TLS and in its certificate."""
     host = message.url.raw_host.decode("ascii")
     pinned = Message(
@@ -142,7 +174,7 @@ async def _call_at(address: str, connect_within: float, message: Message, trust:
     async with httpx2.AsyncHTTPTransport(verify=trust, limits=_NO_KEEPING) as transport:
         response = await transport.handle_async_request(pinned)
         try:
-            body, is_cut = await _read(response)
+            body, is_cut = await _read(response, longest_body)
         finally:
             await response.aclose()
     return HttpAnswer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body, is_cut)
@@ -182,14 +214,14 @@ class _Trust:
             reading.set_result(read)
 
 
-async def _read(response: httpx2.Response) -> tuple[bytes, bool]:
+async def _read(response: httpx2.Response, longest: int) -> tuple[bytes, bool]:
     body = bytearray()
     parts = response.aiter_raw()
     try:
         async for part in parts:
             body += part
-            if len(body) > LONGEST_BODY:
-                return bytes(body[:LONGEST_BODY]), True
+            if len(body) > longest:
+                return bytes(body[:longest]), True
     finally:
         await parts.aclose()
     return bytes(body), False

@@ -1,6 +1,7 @@
 """The verbs on accounts: what a user has, what was added, and what was charged for."""
 
 from foliot.books.entries import Entries
+from foliot.domain.access import Right
 from foliot.domain.credits import Posting as Kind
 from foliot.domain.credits import check_balance, payment_of
 from foliot.domain.errors import Conflict, NotFound
@@ -10,6 +11,7 @@ from foliot.domain.schedule import name_of, user_of
 from foliot.ports import Transaction
 from foliot.services.desk import Desk
 from foliot.services.permission import account_of
+from foliot.services.stretches import Stretch, stretch_of
 from foliot.services.views import Account, Posting, account_view, posting_view
 
 Postings = list[Posting]
@@ -21,8 +23,9 @@ class AccountVerbs:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def get(self, user: str = LOCAL) -> Account:
-        owner = user_of(user)
+    def get(self, user: str | None = None) -> Account:
+        """The caller's own, or for admins that of whom they name."""
+        owner = self._seen(user)
 
         def act(tx: Transaction) -> Account:
             found = tx.account_of(owner)
@@ -35,48 +38,77 @@ class AccountVerbs:
 
         Conflict when that was for another amount.
         """
+        self._desk.check(Right.ADMIN)
         owner, paid, why = user_of(user), payment_of(credits), name_of("reference", reference)
 
-        def act(tx: Transaction, _: Entries) -> Account:
+        def act(tx: Transaction, entries: Entries) -> Account:
             account_ref = account_of(tx, owner)[1]
             after = tx.post(account_ref, Kind.TOP_UP, {why: paid})
             check_balance(owner, after or 0)
             if after is None and (before := tx.posted(account_ref, Kind.TOP_UP, why)) != paid:
                 raise Conflict(f"{why!r} has paid {before:,} credits to {owner} before: give this payment its own name")
+            if after is not None:
+                entries.note("account.top_up", "account", owner, credits=paid, reference=why)
             return account_view(tx.account(account_ref))
 
         return self._desk.write(act)
 
     def refund(self, source: str, reference: str) -> Account:
         """Give back what was charged for one call, once."""
+        self._desk.check(Right.ADMIN)
         source, reference = name_of("source", source), name_of("reference", reference)
 
-        def act(tx: Transaction, _: Entries) -> Account:
+        def act(tx: Transaction, entries: Entries) -> Account:
             receipt = next(iter(tx.receipts(source, [reference])), None)
             if receipt is None or receipt.credits is None:
                 raise NotFound(f"there is no charge {reference!r} of {source!r}: `runs.receipts` shows those of a run")
-            tx.post(receipt.account_ref, Kind.REFUND, {f"{source} {reference}": receipt.credits})
-            return account_view(tx.account(receipt.account_ref))
+            after = tx.post(receipt.account_ref, Kind.REFUND, {f"{source} {reference}": receipt.credits})
+            account = account_view(tx.account(receipt.account_ref))
+            if after is not None:
+                entries.note("account.refund", "account", account.user, source=source, reference=reference)
+            return account
 
         return self._desk.write(act)
 
     def limit(self, user: str, limited: bool) -> Account:
         """Whether what is paid needs a balance: so it is for users, and not for a program that knows none."""
+        self._desk.check(Right.ADMIN)
         owner, is_limited = user_of(user), switch_of("limited", limited)
 
-        def act(tx: Transaction, _: Entries) -> Account:
+        def act(tx: Transaction, entries: Entries) -> Account:
             account_ref = account_of(tx, owner)[1]
+            entries.note("account.limit", "account", owner, limited=is_limited)
             tx.limit_account(account_ref, is_limited=is_limited)
             return account_view(tx.account(account_ref))
 
         return self._desk.write(act)
 
-    def ledger(self, user: str = LOCAL, *, limit: int = 100) -> Postings:
+    def ledger(self, user: str | None = None, *, limit: int = 100) -> Postings:
         """What changed the balance, the newest first."""
-        owner, most = user_of(user), limit_of(limit)
+        owner, most = self._seen(user), limit_of(limit)
 
         def act(tx: Transaction) -> Postings:
             found = tx.account_of(owner)
             return [] if found is None else [posting_view(row) for row in tx.postings(found.ref, most)]
 
         return self._desk.read(act)
+
+    def ledger_page(self, user: str | None = None, *, before: int | None = None, limit: int = 100) -> Stretch[Posting]:
+        """The same from the one before that, by number, and where the rest begins."""
+        owner = self._seen(user)
+        limit_of(limit)
+
+        def act(tx: Transaction) -> Stretch[Posting]:
+            account = tx.account_of(owner)
+            found = [] if account is None else tx.postings_before(account.ref, before, limit + 1)
+            return stretch_of(found, limit, lambda row: posting_view(row[1]), lambda row: (row[0],))
+
+        return self._desk.read(act)
+
+    def _seen(self, user: str | None) -> str:
+        """Whose account is meant: the caller's, or that of somebody whom they see."""
+        if user is None:
+            return self._desk.principal.user
+        if not self._desk.principal.sees(user_of(user)):
+            raise NotFound(f"there is no account of {user!r}: `accounts.get()` shows your own")
+        return user

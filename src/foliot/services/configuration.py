@@ -2,35 +2,20 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foliot.books.configurations import canonical_text
-from foliot.domain.cron import read_every
-from foliot.domain.durations import span_of
 from foliot.domain.errors import Invalid
 from foliot.domain.policies import Policies, policies_of
 from foliot.domain.schedule import json_text, labels_of, target_said
-from foliot.domain.slots import JitterMode
-from foliot.domain.spec import Interval, Spec
+from foliot.domain.spec import Spec
+from foliot.services.specs import SPEC_OPTIONS, spec_of
 
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
-SPEC_OPTIONS = (
-    "cron",
-    "every",
-    "at",
-    "timezone",
-    "gap",
-    "fold",
-    "start_at",
-    "end_at",
-    "jitter",
-    "jitter_mode",
-    "manual",
-)
 POLICY_OPTIONS = (
     "overlap",
     "buffer",
@@ -97,8 +82,8 @@ def _text_of(read: "_lru_cache_wrapper[str]", given: Mapping[str, Any], names: S
     return read(*options) if is_plain else read.__wrapped__(*options)
 
 
-def patched(stored: Stored, policies: Policies, changes: Mapping[str, Any]) -> Stored:
-    """The stored configuration with these changes; None puts an option back to its default.
+def patched(name: str, stored: Stored, policies: Policies, changes: Mapping[str, Any]) -> Stored:
+    """The stored configuration of a schedule of that name with these changes; None puts an option back to its default.
 
     Options of the spec describe it anew as a whole: it is kept only when none of them is given.
     """
@@ -110,41 +95,16 @@ def patched(stored: Stored, policies: Policies, changes: Mapping[str, Any]) -> S
     if reset:
         kept = {name: getattr(defaults if name in reset else policies, name) for name in Policies.__slots__}
         policies = Policies(**kept)
-    spec = stored.spec
+    target, spec = changes.get("target"), stored.spec
     if "spec" in changes or any(key in changes for key in SPEC_OPTIONS):
         spec = _spec_text(spec_of({key: value for key, value in changes.items() if value is not None}))
     return Stored(
-        target=target_said(changes["target"]) if "target" in changes else stored.target,
+        target=target_said(name if target is None else target) if "target" in changes else stored.target,
         spec=spec,
         policies=policies.as_text(),
         input=json_text("input", changes["input"]) if "input" in changes else stored.input,
         labels=_labels_text(changes["labels"]) if "labels" in changes else stored.labels,
         memo=json_text("memo", changes["memo"]) if "memo" in changes else stored.memo,
-    )
-
-
-def spec_of(options: Mapping[str, Any]) -> Spec:
-    """The spec that these options describe: one whole, or its parts."""
-    parts = [key for key in SPEC_OPTIONS if key in options]
-    spec = options.get("spec")
-    if spec is not None:
-        if parts:
-            raise Invalid(f"a schedule takes either spec or its parts, got spec and {', '.join(parts)}")
-        if not isinstance(spec, Spec):
-            raise Invalid(f"spec takes a foliot.Spec, got {spec!r}")
-        return spec
-    return Spec(
-        cron=options.get("cron", ()),
-        intervals=tuple(_interval(every) for every in _several(options.get("every", ()))),
-        at=tuple(_moment("at", moment) for moment in _several(options.get("at", ()))),
-        timezone=options.get("timezone"),
-        start_at=_moment("start_at", options["start_at"]) if "start_at" in options else None,
-        end_at=_moment("end_at", options["end_at"]) if "end_at" in options else None,
-        jitter=timedelta(microseconds=span_of("jitter", options.get("jitter", timedelta()))),
-        jitter_mode=options.get("jitter_mode", JitterMode.AFTER),
-        gap=options.get("gap", "auto"),
-        fold=options.get("fold", "auto"),
-        manual=options.get("manual", False),
     )
 
 
@@ -169,24 +129,3 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 def _labels_text(labels: Mapping[str, str] | None) -> str:
     return json.dumps(labels_of(labels), separators=(",", ":")) if labels is not None else "{}"
-
-
-def _interval(every: Any) -> Interval:
-    if isinstance(every, Interval):
-        return every
-    if isinstance(every, str):
-        return Interval(*read_every("every", every))
-    return Interval(timedelta(microseconds=span_of("every", every)))
-
-
-def _several(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-def _moment(name: str, moment: Any) -> datetime:
-    if not isinstance(moment, str):
-        return moment  # type: ignore[no-any-return]  # Spec refuses what is no datetime.
-    try:
-        return datetime.fromisoformat(moment)
-    except ValueError:
-        raise Invalid(f"{name} takes a moment such as 2026-11-15T09:00:00Z, got {moment[:64]!r}") from None

@@ -1,6 +1,6 @@
 """Decisions about runs that wait for a person: each is made once, by somebody who may."""
 
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from foliot.books.asking import BY_EXPIRY, post_completion, post_decision
 from foliot.books.configurations import scheduled
@@ -9,9 +9,9 @@ from foliot.domain.delivery import InProgress
 from foliot.domain.errors import Conflict, Denied
 from foliot.domain.instants import rfc3339
 from foliot.domain.questions import CALLBACK, UNKNOWN_OUTCOME, Verdict
+from foliot.domain.reports import Feedback, Hearing, Reported, hearing_of
 from foliot.domain.runs import FINAL, Status
 from foliot.domain.schedule import State
-from foliot.domain.settlement import Outcome
 from foliot.domain.signing import is_token_of
 from foliot.ports import Transaction
 from foliot.rows import QuestionRow, RunRow, ScheduleRow
@@ -67,7 +67,7 @@ def decide(
     post_decision(tx, entries, scheduled(row), state, run, decided)
 
 
-def complete(
+def hear(
     tx: Transaction,
     entries: Entries,
     row: ScheduleRow,
@@ -75,29 +75,37 @@ def complete(
     state: State,
     run_id: str,
     token: str,
-    outcome: Outcome,
+    report: Feedback,
 ) -> None:
-    """End a run as its target reports that waits for it to do so, or of which nobody else knows how it ended.
+    """What the target of a run says of it, which waits for that, or of which nobody else knows how it ended.
 
-    Told twice, it is told once; Conflict when something else was told before.
+    Told twice, it is told once; Conflict when it comes too late, or something else was told before.
     """
     questions = tx.questions_of([run.ref])
-    if run.status == Status.RUNNING:
-        raise InProgress(f"run {run_id} is still being delivered: report again in a moment", _SOON)
     last = questions[-1] if questions else None
+    is_end_reported = last is not None and last.decided_by == CALLBACK
+    hearing = hearing_of(Status(run.status), report.status, is_end_reported=is_end_reported)
+    if hearing is Hearing.EARLY:
+        raise InProgress(f"run {run_id} is still being delivered: report again in a moment", _SOON)
     if last is None or last.kind not in (CALLBACK, UNKNOWN_OUTCOME) or last.reference is None:
         raise Conflict(f"run {run_id} waits for no report: it is {run.status}")
     if not is_token_of(token, last.reference):
         raise Denied(f"that is not the token of {run_id}: send the one that came with its call")
-    if last.decided_by == CALLBACK:
-        if (run.status, run.reason, run.result, run.error) != outcome[:4]:
-            raise Conflict(f"run {run_id} was reported as {run.status} before, with something else: that stands")
-        return
-    if run.status != Status.WAITING:
-        raise Conflict(f"run {run_id} does not wait any more: it is {run.status}")
-    verdict = Verdict.APPROVE if outcome.status is Status.SUCCESS else Verdict.REJECT
-    tx.close_question(last._replace(verdict=verdict, decided_by=CALLBACK))
-    post_completion(tx, entries, scheduled(row), state, run, outcome)
+    match hearing:
+        case Hearing.NOTE:
+            tx.note_report(run.ref, report.progress)
+        case Hearing.END:
+            assert report.outcome is not None, "only what goes on has none"
+            verdict = Verdict.APPROVE if report.status is Reported.SUCCESS else Verdict.REJECT
+            tx.close_question(last._replace(verdict=verdict, decided_by=CALLBACK))
+            post_completion(tx, entries, scheduled(row), state, run, report.outcome)
+        case Hearing.REPEAT:
+            if report.outcome is None or (run.status, run.reason, run.result, run.error) != report.outcome[:4]:
+                raise Conflict(f"run {run_id} was reported as {run.status} before, with something else: that stands")
+        case Hearing.LATE:
+            raise Conflict(f"run {run_id} does not wait any more: it is {run.status}, and goes only forward")
+        case _:
+            assert_never(hearing)
 
 
 def _check(question: QuestionRow, run: RunRow, run_id: str, decision: GivenDecision, now: int) -> None:

@@ -1,16 +1,20 @@
-"""What every verb needs: the database, and a way to tell the engines that something was written."""
+"""What every verb needs: who asks, the database, and a way to tell the engines that something was written."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from foliot.books.configurations import Scheduled, scheduled
+from foliot.books.decided import DecidedSlot, is_told, tell
 from foliot.books.entries import Crew, Entries
 from foliot.books.permits import Permits
+from foliot.domain.access import LOCAL_PRINCIPAL, Principal, Right, check_right
 from foliot.domain.credits import Pricing
-from foliot.domain.errors import NotFound
-from foliot.domain.schedule import State, slug_of
-from foliot.ports import Database, Transaction
-from foliot.rows import ScheduleRow
+from foliot.domain.delivery import ANSWERS_KEPT, KeyReused
+from foliot.domain.errors import Denied, NotFound
+from foliot.domain.schedule import State, slug_of, user_of
+from foliot.ports import Carrier, Database, Transaction
+from foliot.rows import AnswerRow, ScheduleRow
 
 T = TypeVar("T")
 
@@ -23,8 +27,45 @@ class Found(NamedTuple):
     schedule: Scheduled
 
 
-class Desk:
-    """Where verbs are carried out, each in one transaction. The first that writes registers the program's targets."""
+class Told(NamedTuple):
+    """What is answered over the network."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: str
+
+
+class Once(NamedTuple):
+    """A write under a key: carried out once, and answered from memory after that."""
+
+    scope: str
+    """Who asks, and for what kind of thing: nobody is told what somebody else was."""
+    key: str
+    fingerprint: str
+    """Of what is asked."""
+    told: Callable[[Any], Told]
+    """What is answered when it comes to that."""
+
+
+class Caller(NamedTuple):
+    """Who asks, and how."""
+
+    principal: Principal = LOCAL_PRINCIPAL
+    request_id: str | None = None
+    address: str | None = None
+    once: Once | None = None
+
+
+class ToldBefore(Exception):
+    """That was asked before, under the same key: nothing was done now."""
+
+    def __init__(self, told: Told) -> None:
+        super().__init__("answered from memory")
+        self.told = told
+
+
+class Shop:
+    """What the desks of all callers share."""
 
     def __init__(
         self,
@@ -32,55 +73,136 @@ class Desk:
         wake: Callable[[bool], None],
         pricing: Pricing,
         targets: Callable[[], Sequence[str]] = tuple,
+        carrier: Carrier | None = None,
     ) -> None:
-        self._database = database
-        self._wake = wake
+        self.database = database
+        self.wake = wake
         self.pricing = pricing
-        self._targets = targets
-        self._registered = 0
+        self.targets = targets
+        self.carrier = carrier
+        """Who takes letters to webhooks; None: nothing is sent from here."""
+        self.registered = 0
+        """How many of the program's targets are known to the database."""
+
+
+class Desk:
+    """Where the verbs of one caller are carried out, each in one transaction.
+
+    The first that writes registers the program's targets.
+    """
+
+    def __init__(self, shop: Shop, caller: Caller | None = None) -> None:
+        self._shop = shop
+        self.caller = caller or Caller()
+
+    @property
+    def principal(self) -> Principal:
+        return self.caller.principal
+
+    @property
+    def pricing(self) -> Pricing:
+        return self._shop.pricing
+
+    @property
+    def carrier(self) -> Carrier | None:
+        return self._shop.carrier
+
+    def check_new(self) -> None:
+        """ToldBefore when this was done under the caller's key already: for what is not done in a transaction."""
+        once = self.caller.once
+        if once is not None:
+            self.read(lambda tx: _stale_answer(tx, once))
 
     def write(self, act: Callable[[Transaction, Entries], T]) -> T:
-        """Do it, write its entries, and wake whoever may have work now."""
+        """Do it, write its entries and who did it, and wake whoever may have work now.
+
+        ToldBefore when it was done under the caller's key already.
+        """
+        shop, caller = self._shop, self.caller
         recalls = False
-        targets = self._targets()
+        decided: list[DecidedSlot] = []
+        targets = shop.targets()
 
         def whole(tx: Transaction) -> T:
-            nonlocal recalls
-            if len(targets) != self._registered:
+            nonlocal recalls, decided
+            if caller.once is not None:
+                _check_new(tx, caller.once)
+            if len(targets) != shop.registered:
                 tx.register_targets(tx.unregistered(targets))
-            entries = Entries(tx, Crew(), Permits(self.pricing))
+            entries = Entries(tx, Crew(), Permits(shop.pricing))
             result = act(tx, entries)
             entries.write(tx)
-            recalls = entries.recalls
+            recalls, decided = entries.recalls, entries.decided
+            if entries.deeds:
+                tx.append_deeds(caller.principal.user, entries.deeds, caller.request_id, caller.address)
+            if caller.once is not None:
+                _keep(tx, caller.once, result)
             tx.notify("recall" if recalls else "look")
             return result
 
-        result = self._database.write(whole)
-        self._registered = len(targets)
-        self._wake(recalls)
+        result = shop.database.write(whole)
+        if decided and is_told():
+            tell(decided)
+        shop.registered = len(targets)
+        shop.wake(recalls)
         return result
 
     def read(self, act: Callable[[Transaction], T]) -> T:
-        return self._database.read(act)
+        return self._shop.database.read(act)
+
+    def snapshot(self, act: Callable[[Transaction], T]) -> T:
+        """Read what was there at one moment, perhaps for minutes."""
+        return self._shop.database.snapshot(act)
+
+    def check(self, right: Right) -> None:
+        """Denied unless the caller has the right."""
+        check_right(self.principal, right)
+
+    def user(self, user: str | None) -> str:
+        """For whom something is done: the caller, or for admins whom they name."""
+        if user is None:
+            return self.principal.user
+        if not self.principal.sees(user_of(user)):
+            raise Denied(f"{self.principal.user} may not act for {user!r}: leave the user out, or ask an admin")
+        return user
+
+    def find(self, tx: Transaction, name: str) -> Found:
+        """The schedule of that id or name, held for this transaction; NotFound when there is none for the caller."""
+        row = self.find_row(tx, name)
+        (state,) = tx.states([row.ref])
+        # Read again under the lock: what was read before it may have changed since.
+        (row,) = tx.configurations([row.ref])
+        if row.deleted_at is not None:
+            raise _no_schedule(name)
+        return Found(row, state, scheduled(row))
+
+    def find_row(self, tx: Transaction, name: str, *, deleted: bool = False) -> ScheduleRow:
+        """Its cold half alone; the ledger of a deleted schedule may still be asked for."""
+        row = tx.schedule(slug_of(name))
+        if row is None or (row.deleted_at is not None and not deleted) or not self.principal.sees(row.owner):
+            raise _no_schedule(name)
+        return row
 
 
-def find(tx: Transaction, name: str) -> Found:
-    """The schedule of that id or name, held for this transaction; NotFound when there is none, or it is deleted."""
-    row = find_row(tx, name)
-    (state,) = tx.states([row.ref])
-    # Read again under the lock: what was read before it may have changed since.
-    (row,) = tx.configurations([row.ref])
-    if row.deleted_at is not None:
-        raise _no_schedule(name)
-    return Found(row, state, scheduled(row))
+def _check_new(tx: Transaction, once: Once) -> None:
+    if _stale_answer(tx, once) is not None:
+        tx.remove_answer(once.scope, once.key)
 
 
-def find_row(tx: Transaction, name: str, *, deleted: bool = False) -> ScheduleRow:
-    """Its cold half alone; the ledger of a deleted schedule may still be asked for."""
-    row = tx.schedule(slug_of(name))
-    if row is None or (row.deleted_at is not None and not deleted):
-        raise _no_schedule(name)
-    return row
+def _stale_answer(tx: Transaction, once: Once) -> AnswerRow | None:
+    """What was answered under that key so long ago that it no longer counts, if anything was."""
+    known = tx.answer(once.scope, once.key)
+    if known is None or known.created_at <= tx.now - ANSWERS_KEPT:
+        return known
+    if known.fingerprint != once.fingerprint:
+        raise KeyReused(f"the key {once.key!r} was used for something else: give this request its own")
+    raise ToldBefore(Told(known.status, json.loads(known.headers), known.body))
+
+
+def _keep(tx: Transaction, once: Once, result: Any) -> None:
+    told = once.told(result)
+    headers = json.dumps(dict(told.headers))
+    tx.keep_answer(AnswerRow(once.scope, once.key, once.fingerprint, told.status, headers, told.body, tx.now))
 
 
 def _no_schedule(name: str) -> NotFound:

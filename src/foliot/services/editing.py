@@ -1,6 +1,7 @@
 """What the verbs write when a schedule comes to be, changes, loses a slot, or goes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from foliot.books.configurations import Scheduled, compiled
@@ -14,11 +15,12 @@ from foliot.domain.policies import Overlap, read_policies
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.slots import Slot
+from foliot.domain.tenures import Tenure, TenureEnd
 from foliot.ports import Transaction
 from foliot.rows import RunRow, ScheduleRow
 from foliot.services.configuration import Stored
-from foliot.services.desk import Found, find
-from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for, let_go, regranted
+from foliot.services.desk import Desk, Found
+from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for, let_go, owner_of, regranted
 from foliot.services.views import Schedule, schedule_view
 
 
@@ -34,7 +36,7 @@ class WantedSchedule(NamedTuple):
 def insert_schedules(
     tx: Transaction,
     entries: Entries,
-    wanted: list[WantedSchedule],
+    wanted: Sequence[WantedSchedule],
     targets: Mapping[str, int],
     deleted: Mapping[str, ScheduleRow],
     app: str | None,
@@ -44,59 +46,108 @@ def insert_schedules(
     rows, cursors, created = [], [], []
     now = tx.now
     refs = iter(tx.new_schedule_refs(len(wanted) - len(deleted)))
-    grants = grants_for(tx, [(stored.target, wish) for _, _, stored, wish in wanted])
-    check_payable(tx, pricing, [(grant, stored.input) for grant, (_, _, stored, _) in zip(grants, wanted, strict=True)])
-    for (schedule_id, name, stored, _), grant in zip(wanted, grants, strict=True):
+    for (schedule_id, name, stored, _), (grant, owner) in zip(wanted, _permitted(tx, wanted, pricing), strict=True):
         target = targets[stored.target]
         old = deleted.get(schedule_id)
         if old is not None:
-            created.append(_revive(tx, entries, old, stored, target, app, grant))
+            created.append(_revive(tx, entries, old, stored, target, app=app, grant_ref=grant, owner=owner))
             continue
         ref = next(refs)
         policies = read_policies(stored.policies)
         wake_at = _first_due(Timetable(compiled(stored.spec), schedule_id), now)
         text = (stored.spec, stored.policies, stored.input, stored.labels, stored.memo)
-        rows.append((ref, schedule_id, name, app, target, *text, 1, now, now, now, grant))
+        rows.append((ref, schedule_id, name, app, target, *text, 1, now, now, now, grant, owner))
         cursors.append((ref, 1, target, now, wake_at, policies.limit))
         row = ScheduleRow(
-            ref, schedule_id, name, app, target, stored.target, *text, 1, now, now, now, None, None, None, 0, grant
+            ref,
+            schedule_id,
+            name,
+            app,
+            target,
+            stored.target,
+            *text,
+            1,
+            now,
+            now,
+            now,
+            None,
+            None,
+            None,
+            0,
+            grant,
+            owner,
         )
         state = State(ref, 1, target, now, wake_at, None, None, 0, 0, policies.limit, 0, None, None, 0)
         created.append(schedule_view(row, state, now, 0))
     tx.insert_schedules(rows, cursors)
+    _note_created(entries, wanted)
     return created
 
 
+def _permitted(tx: Transaction, wanted: Sequence[WantedSchedule], pricing: Pricing) -> list[tuple[int, str]]:
+    """For each its grant and whose it is; Unpaid when nobody could pay for one."""
+    grants = grants_for(tx, [(schedule.stored.target, schedule.wish) for schedule in wanted])
+    check_payable(tx, pricing, [(grant, schedule.stored.input) for grant, schedule in zip(grants, wanted, strict=True)])
+    owners = {wish: owner_of(tx, wish) for wish in {schedule.wish for schedule in wanted}}
+    return [(grant, owners[schedule.wish]) for grant, schedule in zip(grants, wanted, strict=True)]
+
+
+def _note_created(entries: Entries, wanted: Sequence[WantedSchedule]) -> None:
+    """Many at once are one deed: the trail says how many there were, and by a digest which."""
+    if len(wanted) == 1:
+        entries.note("schedule.create", "schedule", wanted[0].id, target=wanted[0].stored.target)
+    elif wanted:
+        ids = "\n".join(sorted(schedule.id for schedule in wanted))
+        digest = sha256(ids.encode()).hexdigest()
+        entries.note("schedule.create", "schedules", f"{len(wanted)}", first=wanted[0].id, ids=digest)
+
+
 def put_schedule(
-    tx: Transaction, entries: Entries, wanted: WantedSchedule, app: str | None, pricing: Pricing
+    desk: Desk,
+    tx: Transaction,
+    entries: Entries,
+    wanted: WantedSchedule,
+    app: str | None,
+    edit_wish: Wish | None = None,
 ) -> Schedule:
-    """Create it, or make it what is wanted; unchanged it is left alone, and paused it stays paused."""
+    """Create it, or make it what is wanted; unchanged it is left alone, and paused it stays paused.
+
+    One that is there may be wished to run by something else than a new one would.
+    """
     row = tx.schedule(wanted.id)
+    if row is not None and not desk.principal.sees(row.owner):
+        raise taken(wanted.id)
     if row is None or row.deleted_at is not None:
         targets = tx.target_refs([wanted.stored.target])
         # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
         deleted = {} if row is None else {wanted.id: row}
-        return insert_schedules(tx, entries, [wanted], targets, deleted, app, pricing)[0]
-    found = find(tx, wanted.id)
+        return insert_schedules(tx, entries, [wanted], targets, deleted, app, desk.pricing)[0]
+    found = desk.find(tx, wanted.id)
     if app is not None and found.row.app != app:
         tx.update_schedule(found.row.ref, app=app)
-    return edit(tx, entries, found, wanted.stored, wanted.wish)
+    return edit(tx, entries, found, wanted.stored, wanted.wish if edit_wish is None else edit_wish)
 
 
-def deleted_schedules(tx: Transaction, ids: list[str]) -> dict[str, ScheduleRow]:
-    """Those that exist and are deleted; Conflict for one that lives."""
+def deleted_schedules(desk: Desk, tx: Transaction, ids: list[str]) -> dict[str, ScheduleRow]:
+    """Those that exist and are deleted; Conflict for one that lives, or was somebody else's."""
     found = {row.id: row for row in tx.schedules(ids)}
     for row in found.values():
+        if not desk.principal.sees(row.owner):
+            raise taken(row.id)
         if row.deleted_at is None:
             raise Conflict(f"there is a schedule {row.id!r} already: change it with replace or patch, or use upsert")
     return found
 
 
-def _revive(
-    tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, app: str | None, grant: int
-) -> Schedule:
+def taken(schedule_id: str) -> Conflict:
+    """Somebody else has that name, which is no business of the caller's."""
+    return Conflict(f"the name {schedule_id!r} is taken: choose another")
+
+
+def _revive(tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, **said: Any) -> Schedule:
     """A deleted schedule lives again, as new, but goes on where its cursor stands: no slot fires twice."""
     (state,) = tx.states([row.ref])
+    tx.keep_spec(row.ref, Tenure(row.spec, row.spec_since, state.swept_to, TenureEnd.DELETION))
     swept_to = max(state.swept_to, tx.now)
     state = state._replace(
         target=target,
@@ -115,14 +166,12 @@ def _revive(
         entries,
         row,
         state,
-        **stored._replace(target="")._asdict() | {"target": target},
-        app=app,
+        **stored._replace(target="")._asdict() | {"target": target} | said,
         deleted_at=None,
         pause_note=None,
         paused_by=None,
         created_at=tx.now,
-        spec_since=tx.now,
-        grant_ref=grant,
+        spec_since=swept_to,
     )
 
 
@@ -137,17 +186,30 @@ def edit(tx: Transaction, entries: Entries, found: Found, stored: Stored, wish: 
     target = tx.target_refs([stored.target])[stored.target]
     changes: dict[str, Any] = {**stored._asdict(), "target": target, "grant_ref": grant}
     if stored.spec != row.spec or stored.policies != row.policies:
-        state = post_edit(tx, entries, before, state)
+        state, recorded_to = post_edit(tx, entries, before, state)
         entries.write(tx)
         state = _under_new_rules(state, before, stored)
-    if stored.spec != row.spec:
-        changes["spec_since"] = tx.now
+        changes["spec_since"] = _spec_since(tx, row, stored, recorded_to)
     if target != row.target:
         tx.retarget(row.ref, target)
         tx.retarget_backfills(row.ref, target)
     state = state._replace(target=target)
     entries.move(state)
+    was = {**stored_form(row)._asdict(), "target": row.target, "grant_ref": row.grant_ref}
+    changed = sorted(name for name, value in was.items() if changes[name] != value)
+    entries.note("schedule.edit", "schedule", row.id, changed=changed, token=row.version + 1)
     return change(tx, entries, row, state, **changes)
+
+
+def _spec_since(tx: Transaction, row: ScheduleRow, stored: Stored, recorded_to: int) -> int:
+    """Since when the spec is in force after the edit; what was before is kept, if it has ended."""
+    has_lapsed = recorded_to < tx.now
+    if stored.spec == row.spec and not has_lapsed:
+        return row.spec_since
+    # Also when it named nothing before the edit: somebody may have skipped a slot of it that was still to come.
+    ended_by = TenureEnd.LIMIT if has_lapsed else TenureEnd.EDIT
+    tx.keep_spec(row.ref, Tenure(row.spec, row.spec_since, recorded_to, ended_by))
+    return tx.now
 
 
 def _under_new_rules(state: State, before: Scheduled, stored: Stored) -> State:
@@ -178,22 +240,39 @@ def pause_schedule(
     tx: Transaction, entries: Entries, found: Found, note: str | None, by: str, until: int | None = None
 ) -> Schedule:
     """Start nothing of its own until it is resumed, or until that moment."""
+    state = post_pause(tx, entries, found, note, by, until)
+    return change(tx, entries, found.row, state, pause_note=note, paused_by=by)
+
+
+def post_pause(
+    tx: Transaction, entries: Entries, found: Found, note: str | None, by: str, until: int | None = None
+) -> State:
+    """The state of a schedule that is paused from now on, and the deed; what its row says of it is the caller's."""
     state = found.state
     if not state.is_paused(tx.now):
         # What came due before the pause is judged as if there were none.
         state = post_owed(tx, entries, found.schedule, state)._replace(pause_from=tx.now)
     state = state._replace(pause_to=until, wake_at=until)
     entries.move(state)
-    return change(tx, entries, found.row, state, pause_note=note, paused_by=by)
+    entries.note(
+        "schedule.pause", "schedule", found.row.id, note=note, by=by, until=None if until is None else rfc3339(until)
+    )
+    return state
 
 
 def resume_schedule(tx: Transaction, entries: Entries, found: Found) -> Schedule:
     """End its pause; nothing happens when it is not paused."""
     if not found.state.is_paused(tx.now):
         return shown(tx, found.row, found.state)
+    return change(tx, entries, found.row, post_resume(tx, entries, found), pause_note=None, paused_by=None)
+
+
+def post_resume(tx: Transaction, entries: Entries, found: Found) -> State:
+    """The state of a schedule whose pause ends now, and the deed; what its row says of it is the caller's."""
     state = found.state._replace(pause_to=tx.now, wake_at=tx.now)
     entries.move(state)
-    return change(tx, entries, found.row, state, pause_note=None, paused_by=None)
+    entries.note("schedule.resume", "schedule", found.row.id)
+    return state
 
 
 def trigger_run(tx: Transaction, entries: Entries, found: Found, input: str | None, overlap: Overlap | None) -> RunRow:
@@ -213,11 +292,13 @@ def trigger_run(tx: Transaction, entries: Entries, found: Found, input: str | No
     run = first_run_at(tx, found.row.ref, nominal_at, Kind.MANUAL)
     post_applicants(tx, entries, found.schedule, found.state, [applicant_of(run)], [run])
     entries.write(tx)
+    entries.note("schedule.trigger", "schedule", found.row.id, at=rfc3339(nominal_at))
     return first_run_at(tx, found.row.ref, nominal_at, Kind.MANUAL)
 
 
 def skip_slot(tx: Transaction, entries: Entries, found: Found, nominal_at: int) -> State:
     state, schedule = found.state, found.schedule
+    entries.note("schedule.skip", "schedule", found.row.id, at=rfc3339(nominal_at))
     rows = [run for run in tx.runs_at(found.row.ref, nominal_at) if run.kind == Kind.SLOT]
     if rows:
         last = rows[-1]
@@ -226,7 +307,7 @@ def skip_slot(tx: Transaction, entries: Entries, found: Found, nominal_at: int) 
             if last.status == Status.WAITING:
                 rule = "it has begun and asked a person. `runs.decide` answers it, `runs.cancel` ends it"
             raise Conflict(f"{rfc3339(nominal_at)} of {found.row.id} is {last.status}: {rule}")
-        entries.end_run(last.ref, Status.SKIPPED, Reason.SKIPPED_BY_USER)
+        entries.end_run(found.row.id, last, Status.SKIPPED, Reason.SKIPPED_BY_USER)
         held = last.hold in (Hold.OVERLAP, Hold.PAUSED)
         occupies = bool(last.occupies)
         entries.write(tx)
@@ -244,10 +325,11 @@ def skip_slot(tx: Transaction, entries: Entries, found: Found, nominal_at: int) 
 
 def delete_schedule(tx: Transaction, entries: Entries, found: Found) -> None:
     row, state, _ = found
+    entries.note("schedule.delete", "schedule", row.id)
     freed = 0
     for run in tx.open_runs(row.ref):
         if run.status != Status.RUNNING:
-            entries.stop_run(run, Reason.SCHEDULE_DELETED)
+            entries.stop_run(row.id, run, Reason.SCHEDULE_DELETED)
             freed += run.occupies
             if run.kind == Kind.BACKFILL:
                 entries.end_of_backfill_run(run.backfill)

@@ -7,16 +7,17 @@ from typing import Any
 from foliot.books.entries import Entries
 from foliot.domain.budgets import read_budget
 from foliot.domain.errors import Invalid
-from foliot.domain.grants import LOCAL, read_grant_id, scopes_of
+from foliot.domain.grants import read_grant_id, scopes_of
 from foliot.domain.instants import instant_of, rfc3339
-from foliot.domain.policies import switch_of
+from foliot.domain.policies import limit_of, switch_of
 from foliot.domain.runs import Order, Reason
-from foliot.domain.schedule import user_of
 from foliot.domain.settlement import BY_ORDER, outcome_text
 from foliot.ports import Transaction
+from foliot.rows import GrantRow
 from foliot.services.desk import Desk
 from foliot.services.permission import find_grant, known_local_grant, local_grant, make_grant
 from foliot.services.runs import stop_waiting
+from foliot.services.stretches import Stretch, stretch_of
 from foliot.services.views import Grant, grant_view
 
 Moment = datetime | str
@@ -33,20 +34,22 @@ class GrantVerbs:
         self,
         scopes: str | Iterable[str],
         *,
-        user: str = LOCAL,
+        user: str | None = None,
         expires_at: Moment | None = None,
         budget: Mapping[str, Any] | None = None,
         everything: bool = False,
     ) -> Grant:
         """Permit these targets on the user's account; `graph:execute:*` only when `everything` says so too."""
-        wanted, owner = scopes_of(scopes, consents_to_everything=everything), user_of(user)
+        wanted, owner = scopes_of(scopes, consents_to_everything=everything), self._desk.user(user)
         allowed = None if budget is None else read_budget(budget)
         ends_at = None if expires_at is None else instant_of(expires_at, "expires_at")
 
-        def act(tx: Transaction, _: Entries) -> Grant:
+        def act(tx: Transaction, entries: Entries) -> Grant:
             if ends_at is not None and ends_at <= tx.now:
                 raise Invalid(f"expires_at takes a moment to come, got {rfc3339(ends_at)}")
-            return _shown(tx, make_grant(tx, owner, wanted, ends_at, allowed))
+            made = _shown(tx, make_grant(tx, owner, wanted, ends_at, allowed))
+            entries.note("grant.create", "grant", made.id, user=owner, scopes=made.scopes)
+            return made
 
         return self._desk.write(act)
 
@@ -63,20 +66,58 @@ class GrantVerbs:
 
     def get(self, grant: str) -> Grant:
         ref = read_grant_id(grant)
-        return self._desk.read(lambda tx: _shown(tx, ref))
+        return self._desk.read(lambda tx: grant_view(self._find(tx, ref)))
+
+    def _find(self, tx: Transaction, ref: int) -> GrantRow:
+        return find_grant(tx, ref, self._desk.principal.seen_owner)
 
     def list(self, user: str | None = None) -> Grants:
-        """The grants of that user, or everybody's, the oldest first."""
-        owner = None if user is None else user_of(user)
+        """The grants of that user, or all that the caller sees, the oldest first."""
+        owner = self._desk.principal.seen_owner if user is None else self._desk.user(user)
         return self._desk.read(lambda tx: [grant_view(row) for row in tx.list_grants(owner)])
+
+    def page(self, user: str | None = None, *, after: int = 0, limit: int = 100) -> Stretch[Grant]:
+        """The same from the one after that, by number, and where the rest begins."""
+        owner = self._desk.principal.seen_owner if user is None else self._desk.user(user)
+        limit_of(limit)
+
+        def act(tx: Transaction) -> Stretch[Grant]:
+            found = tx.grants_after(owner, after, limit + 1)
+            return stretch_of(found, limit, grant_view, lambda row: (row.grant.ref,))
+
+        return self._desk.read(act)
+
+    def change(self, grant: str, *, everything: bool = False, **changes: Any) -> Grant:
+        """Change only `expires_at`, `scopes` or `budget`, those that are given; None takes an end or a budget away."""
+        ref = read_grant_id(grant)
+        made: dict[str, Any] = {}
+        if set(changes) - {"expires_at", "scopes", "budget"}:
+            raise Invalid(f"a grant takes expires_at, scopes and budget, got {', '.join(sorted(changes))}")
+        if "expires_at" in changes:
+            ends_at = changes["expires_at"]
+            made["expires_at"] = None if ends_at is None else instant_of(ends_at, "expires_at")
+        if "scopes" in changes:
+            made["scopes"] = scopes_of(changes["scopes"], consents_to_everything=everything)
+        if "budget" in changes:
+            made["budget"] = None if changes["budget"] is None else read_budget(changes["budget"])
+
+        def act(tx: Transaction, entries: Entries) -> Grant:
+            found = self._find(tx, ref).grant
+            entries.note("grant.change", "grant", found.id, changed=sorted(made))
+            tx.change_grant(found._replace(**made))
+            return _shown(tx, ref)
+
+        return self._desk.write(act)
 
     def extend(self, grant: str, expires_at: Moment | None) -> Grant:
         """Let it end at another moment, or never. One that was revoked stays revoked."""
         ref = read_grant_id(grant)
         ends_at = None if expires_at is None else instant_of(expires_at, "expires_at")
 
-        def act(tx: Transaction, _: Entries) -> Grant:
-            tx.change_grant(find_grant(tx, ref).grant._replace(expires_at=ends_at))
+        def act(tx: Transaction, entries: Entries) -> Grant:
+            found = self._find(tx, ref).grant
+            entries.note("grant.extend", "grant", found.id, expires_at=None if ends_at is None else rfc3339(ends_at))
+            tx.change_grant(found._replace(expires_at=ends_at))
             return _shown(tx, ref)
 
         return self._desk.write(act)
@@ -86,8 +127,10 @@ class GrantVerbs:
         ref = read_grant_id(grant)
         wanted = scopes_of(scopes, consents_to_everything=everything)
 
-        def act(tx: Transaction, _: Entries) -> Grant:
-            tx.change_grant(find_grant(tx, ref).grant._replace(scopes=wanted))
+        def act(tx: Transaction, entries: Entries) -> Grant:
+            found = self._find(tx, ref).grant
+            entries.note("grant.rescope", "grant", found.id, scopes=sorted(wanted))
+            tx.change_grant(found._replace(scopes=wanted))
             return _shown(tx, ref)
 
         return self._desk.write(act)
@@ -97,8 +140,10 @@ class GrantVerbs:
         ref = read_grant_id(grant)
         allowed = None if budget is None else read_budget(budget)
 
-        def act(tx: Transaction, _: Entries) -> Grant:
-            tx.change_grant(find_grant(tx, ref).grant._replace(budget=allowed))
+        def act(tx: Transaction, entries: Entries) -> Grant:
+            found = self._find(tx, ref).grant
+            entries.note("grant.allow", "grant", found.id, budget=budget)
+            tx.change_grant(found._replace(budget=allowed))
             return _shown(tx, ref)
 
         return self._desk.write(act)
@@ -108,7 +153,7 @@ class GrantVerbs:
         ref, stops = read_grant_id(grant), switch_of("stop", stop)
 
         def act(tx: Transaction, entries: Entries) -> Grant:
-            find_grant(tx, ref)
+            entries.note("grant.revoke", "grant", self._find(tx, ref).grant.id, stop=stops)
             # Schedules before the grant: who admits their runs takes them in that order.
             waiting = tx.states(tx.waiting_under(ref)) if stops else []
             tx.revoke([ref])

@@ -15,9 +15,9 @@ from foliot.domain.settlement import Outcome, outcome_text
 from foliot.ports import Transaction
 from foliot.rows import RequestRow, RunRow, ScheduleRow
 from foliot.services.configuration import stored_of
-from foliot.services.desk import Desk, find
+from foliot.services.desk import Desk
 from foliot.services.editing import WantedSchedule, put_schedule, trigger_run
-from foliot.services.permission import wish_of
+from foliot.services.permission import may_be_given, wish_of
 from foliot.services.schedules import Moment
 from foliot.services.views import run_view
 from foliot.services.workflows import launches_id_of
@@ -52,14 +52,16 @@ class RunLauncher:
         """Start that version for the user, once for each key; told again, it is the same run."""
         try:
             return Started(
-                Acceptance.ACCEPTED, self._start(workflow_id, version, user_id, scheduled_for, idempotency_key)
+                Acceptance.ACCEPTED, self.launch(workflow_id, version, user_id, scheduled_for, idempotency_key)
             )
         except (Unavailable, InProgress) as refusal:
             return Started(Acceptance.AGAIN, why=str(refusal))
         except Refusal as refusal:
             return Started(Acceptance.NEVER, why=str(refusal))
 
-    def _start(self, workflow_id: str, version: int, user_id: str, scheduled_for: Moment, key: str) -> str:
+    def launch(self, workflow_id: str, version: int, user_id: str, scheduled_for: Moment, idempotency_key: str) -> str:
+        """The same, and the id of its run; what keeps it from being started is raised."""
+        key = idempotency_key
         user, moment = user_of(user_id), rfc3339(instant_of(scheduled_for, "scheduled_for"))
         if count_of("version", version) is None or not text_of("idempotency_key", key):
             raise Invalid("a start takes a version and an idempotency_key")
@@ -73,10 +75,11 @@ class RunLauncher:
                 raise KeyReused(f"the key {key!r} was used for something else: give this start its own")
             if known is not None:
                 return known.run
-            if tx.workflow(workflow_id, version) is None:
+            workflow = tx.workflow(workflow_id, version)
+            if workflow is None or not may_be_given(workflow, user):
                 raise NotFound(f"there is no workflow {workflow_id!r} in version {version}: deploy it first")
             row = self._schedule(tx, entries, workflow_id, user)
-            run = trigger_run(tx, entries, find(tx, row.id), given, Overlap.ALLOW_ALL)
+            run = trigger_run(tx, entries, self._desk.find(tx, row.id), given, Overlap.ALLOW_ALL)
             if run.status == Status.SKIPPED:
                 raise _refusal(run, target)
             run_id = run_view(run, row.id, None).id
@@ -93,7 +96,7 @@ class RunLauncher:
         if row is None or row.deleted_at is not None:
             stored = stored_of(schedule_id, {"target": f"dag:{workflow_id}", "manual": True})
             wish = wish_of(None if user == LOCAL else user, None)
-            put_schedule(tx, entries, WantedSchedule(schedule_id, schedule_id, stored, wish), None, self._desk.pricing)
+            put_schedule(self._desk, tx, entries, WantedSchedule(schedule_id, schedule_id, stored, wish), None)
             entries.write(tx)
             row = tx.schedule(schedule_id)
         if row is None:

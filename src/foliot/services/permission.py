@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from foliot.domain.budgets import Budget, stored_budget
 from foliot.domain.credits import Pricing, may_be_created
-from foliot.domain.errors import Denied, NotFound
+from foliot.domain.errors import Denied, NotFound, Unpaid
 from foliot.domain.grants import (
     EVERYTHING,
     LOCAL,
@@ -19,7 +19,7 @@ from foliot.domain.grants import (
 from foliot.domain.runs import Reason
 from foliot.domain.schedule import user_of
 from foliot.ports import Transaction
-from foliot.rows import GrantRow
+from foliot.rows import GrantRow, WorkflowRow
 
 _WHY = {
     Reason.GRANT_REVOKED: "was revoked",
@@ -27,26 +27,41 @@ _WHY = {
     Reason.GRANT_SCOPE: "does not cover {target}",
 }
 
+_WORKFLOWS = "dag"
+"""The provider of workflows, which are somebody's; other targets are the program's, and everybody's."""
+
 
 class Wish(NamedTuple):
     """By whose permission a schedule is to run: that grant, one made for this user and this schedule, or the local."""
 
     user: str | None = None
     grant: int | None = None
+    seen_owner: str | None = None
+    """Whose grants the caller sees; None: everybody's."""
 
 
 NO_WISH = Wish()
 
 
-def wish_of(user: str | None, grant: str | None) -> Wish:
-    return Wish(None if user is None else user_of(user), None if grant is None else read_grant_id(grant))
+def wish_of(user: str | None, grant: str | None, seen_owner: str | None = None) -> Wish:
+    return Wish(None if user is None else user_of(user), None if grant is None else read_grant_id(grant), seen_owner)
+
+
+def owner_of(tx: Transaction, wish: Wish) -> str:
+    """Whose a schedule is that somebody wishes for."""
+    if wish.user is not None:
+        return wish.user
+    return LOCAL if wish.grant is None else find_grant(tx, wish.grant).grant.user
 
 
 def grants_for(tx: Transaction, wishes: Sequence[tuple[str, Wish]]) -> list[int]:
     """For each target and wish its grant, made now where there is none; Denied when one is not for the target."""
+    for target, seen_owner in {(target, wish.seen_owner) for target, wish in wishes}:
+        check_seen(tx, target, seen_owner)
     made = iter(tx.new_grant_refs(sum(_is_made(wish) for _, wish in wishes)))
     accounts = {user: account_of(tx, user) for user in {wish.user for _, wish in wishes if _is_made(wish)} if user}
-    local = local_grant(tx) if any(wish == NO_WISH for _, wish in wishes) else 0
+    is_local = any(wish.user is None and wish.grant is None for _, wish in wishes)
+    local = local_grant(tx) if is_local else 0
     rows, refs = [], []
     for target, wish in wishes:
         if wish.grant is not None:
@@ -59,6 +74,21 @@ def grants_for(tx: Transaction, wishes: Sequence[tuple[str, Wish]]) -> list[int]
             refs.append(ref)
     tx.insert_grants(rows)
     return refs
+
+
+def check_seen(tx: Transaction, target: str, seen_owner: str | None) -> None:
+    """NotFound when the target is a workflow that somebody does not see who sees only that user's."""
+    provider, _, workflow_id = target.partition(":")
+    if seen_owner is None or provider != _WORKFLOWS:
+        return
+    workflow = tx.workflow(workflow_id, None)
+    if workflow is None or workflow.owner != seen_owner:
+        raise NotFound(f"there is no workflow {workflow_id!r}: `workflows.list()` shows those that there are")
+
+
+def may_be_given(workflow: WorkflowRow, user: str) -> bool:
+    """Whether a user may be given schedules of it: of their own, and of what the program itself has deployed."""
+    return workflow.owner in (user, LOCAL)
 
 
 def _is_made(wish: Wish) -> bool:
@@ -93,16 +123,17 @@ def make_grant(
     return ref
 
 
-def find_grant(tx: Transaction, ref: int) -> GrantRow:
+def find_grant(tx: Transaction, ref: int, seen_owner: str | None = None) -> GrantRow:
+    """The grant; NotFound when there is none, or none that somebody sees who sees only that user's."""
     rows = tx.grants([ref])
-    if not rows:
+    if not rows or seen_owner not in (None, rows[0].grant.user):
         raise NotFound(f"there is no grant {grant_id(ref)!r}: `grants.list()` shows those that there are")
     return rows[0]
 
 
 def _checked(tx: Transaction, wish: Wish, target: str) -> int:
     assert wish.grant is not None
-    grant = find_grant(tx, wish.grant).grant
+    grant = find_grant(tx, wish.grant, wish.seen_owner).grant
     if wish.user is not None and grant.user != wish.user:
         raise Denied(f"{grant.id} is not {wish.user}'s: use a grant of that user, or none to have one made")
     refusal = refusal_of(grant, target, tx.now)
@@ -114,6 +145,8 @@ def _checked(tx: Transaction, wish: Wish, target: str) -> int:
 
 def regranted(tx: Transaction, current: int, wish: Wish, before: str, target: str) -> int:
     """The grant of a schedule that is changed: another if one is wished for; its own follows its target."""
+    if target != before:
+        check_seen(tx, target, wish.seen_owner)
     rows = tx.grants([current])
     own = rows[0] if rows and not rows[0].is_shared else None
     if wish.user is not None and wish.grant is None and rows and rows[0].grant.user != wish.user:
@@ -147,7 +180,7 @@ def check_payable(tx: Transaction, pricing: Pricing, wanted: Iterable[tuple[int,
             continue
         account = tx.account(find_grant(tx, grant_ref).grant.account)
         if account.is_limited and not may_be_created(model, account.balance):
-            raise Denied(
+            raise Unpaid(
                 f"{model.name} is paid, and {account.user} has {account.balance:,} credits: top the account up first,"
                 " or choose a free model"
             )

@@ -1,5 +1,6 @@
 """Preview: what a spec means, before anybody relies on it."""
 
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from foliot.domain.spec import Spec
 from foliot.domain.zones import LAST_INSTANT
 
 MOST_TIMES = 10_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class PlannedTime(NamedTuple):
@@ -19,6 +21,12 @@ class PlannedTime(NamedTuple):
     dst: Effect | None
     """Shifted, or first or second of a repeated wall-clock time."""
 
+    @property
+    def local(self) -> str:
+        """The wall clock there, with how far it is from UTC."""
+        there = timezone(timedelta(seconds=self.offset))
+        return (_EPOCH + timedelta(seconds=self.nominal_at)).astimezone(there).isoformat()
+
 
 class Preview(NamedTuple):
     summary: str
@@ -27,6 +35,11 @@ class Preview(NamedTuple):
     skipped: tuple[int, ...]
     """Wall-clock seconds (since 1970-01-01 00:00 there) that a gap removed, up to the last time shown."""
     warnings: tuple[SpecWarning, ...]
+
+    @property
+    def skipped_texts(self) -> list[str]:
+        """Those that a gap removed, as that wall clock would have shown them."""
+        return [f"{_EPOCH + timedelta(seconds=second):%Y-%m-%dT%H:%M:%S}" for second in self.skipped]
 
 
 def preview(spec: Spec, since: int, count: int) -> Preview:

@@ -1,5 +1,6 @@
 """The verbs on runs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from foliot.books.configurations import scheduled
@@ -7,24 +8,26 @@ from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
 from foliot.domain.errors import Conflict, Invalid, NotFound
-from foliot.domain.events import ErrorCode
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import instant_of, moment_of
 from foliot.domain.policies import count_of, limit_of
 from foliot.domain.questions import feedback_of, verdict_of
+from foliot.domain.reports import Reported, report_of
 from foliot.domain.runs import FINAL, OPEN, Hold, Kind, Order, Reason, Status
-from foliot.domain.schedule import State, json_text, name_of, text_of, user_of
+from foliot.domain.schedule import State, name_of, user_of
 from foliot.domain.settlement import Outcome
 from foliot.domain.slots import Slot, read_run_id, trace_id
+from foliot.lines import RunPlace, RunSearch
 from foliot.ports import Transaction
 from foliot.rows import RunFilter, RunRow, ScheduleRow
-from foliot.services.deciding import GivenDecision, complete, decide
-from foliot.services.desk import Desk, find_row
+from foliot.services.deciding import GivenDecision, decide, hear
+from foliot.services.desk import Desk
+from foliot.services.run_details import RunDetail, detail_of
+from foliot.services.run_lists import RunSummary, list_runs
 from foliot.services.schedules import Moment
+from foliot.services.stretches import Stretch
 from foliot.services.views import Gap, Question, Receipt, Run, question_view, receipt_view, run_view
 
-_LONGEST_ERROR = 10_000
-"""Somebody's traceback has its place."""
 Gaps = list[Gap]
 Receipts = list[Receipt]
 Questions = list[Question]
@@ -50,9 +53,7 @@ class RunVerbs:
         offset: int = 0,
     ) -> list[Run]:
         """Runs, newest first; `since` and `until` bound the nominal time, both included."""
-        for name, text, words in (("status", status, Status), ("reason", reason, Reason), ("kind", kind, Kind)):
-            if text is not None and text not in list(words):
-                raise Invalid(f"{name} takes {', '.join(map(repr, map(str, words)))}, got {text!r}")
+        _check_words(status, reason, kind)
         limit_of(limit, ": page on with offset")
         if isinstance(offset, bool) or offset != 0:
             count_of("offset", -1 if offset is None else offset)
@@ -60,7 +61,7 @@ class RunVerbs:
 
         def act(tx: Transaction) -> list[Run]:
             wanted = RunFilter(
-                None if schedule is None else find_row(tx, schedule, deleted=True).ref,
+                None if schedule is None else self._desk.find_row(tx, schedule, deleted=True).ref,
                 status,
                 reason,
                 kind,
@@ -69,6 +70,7 @@ class RunVerbs:
                 backfill,
                 limit,
                 offset,
+                self._desk.principal.seen_owner,
             )
             rows = tx.list_runs(wanted)
             owners = {row.ref: row for row in tx.configurations({run.schedule_ref for run in rows})}
@@ -76,18 +78,63 @@ class RunVerbs:
 
         return self._desk.read(act)
 
+    def page(
+        self,
+        schedule: str | None = None,
+        *,
+        status: str | None = None,
+        reason: str | None = None,
+        kind: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        backfill: int | None = None,
+        after: RunPlace | None = None,
+        limit: int = 100,
+    ) -> Stretch[RunSummary]:
+        """The same without what runs were given and have come to, and where the rest begins.
+
+        With filters it may have fewer than there is room for while there is a rest.
+        """
+        _check_words(status, reason, kind)
+        limit_of(limit)
+        count_of("backfill", backfill)
+        wanted = RunSearch(
+            status,
+            reason,
+            kind,
+            backfill,
+            None if since is None else instant_of(since, "since"),
+            None if until is None else instant_of(until, "until"),
+            self._desk.principal.seen_owner,
+        )
+
+        def act(tx: Transaction) -> Stretch[RunSummary]:
+            ref = None if schedule is None else self._desk.find_row(tx, schedule, deleted=True).ref
+            if backfill is not None and ref is None:
+                of = tx.configurations(row.schedule_ref for row in tx.backfills_seen([backfill]))
+                if not of or not self._desk.principal.sees(of[0].owner):
+                    return Stretch([], None)
+                ref = of[0].ref
+            return list_runs(tx, wanted, ref, after, limit)
+
+        return self._desk.read(act)
+
+    def detail(self, run_id: str) -> RunDetail:
+        """A run with its attempts, why it is as it is in words, and what it asked, used and did."""
+        return self._desk.read(lambda tx: detail_of(tx, *self._find(tx, run_id)))
+
     def gaps(self, schedule: str) -> Gaps:
         """The schedule's long runs of slots that nothing ran, oldest first."""
 
         def act(tx: Transaction) -> list[Gap]:
-            found = tx.gaps_of(find_row(tx, schedule, deleted=True).ref)
+            found = tx.gaps_of(self._desk.find_row(tx, schedule, deleted=True).ref)
             return [Gap(moment_of(gap.first_at), moment_of(gap.last_at), gap.size, gap.reason) for gap in found]
 
         return self._desk.read(act)
 
     def get(self, run_id: str) -> Run:
         def act(tx: Transaction) -> Run:
-            row, run = _find(tx, run_id)
+            row, run = self._find(tx, run_id)
             return run_view(run, row.id, row.input)
 
         return self._desk.read(act)
@@ -96,20 +143,20 @@ class RunVerbs:
         """What the run used and was charged for, in the order in which it was reported; also of requests so named."""
 
         def act(tx: Transaction) -> list[Receipt]:
-            return [receipt_view(row) for ref in _payers(tx, run_id) for row in tx.receipts_of(ref)]
+            return [receipt_view(row) for ref in self._payers(tx, run_id) for row in tx.receipts_of(ref)]
 
         return self._desk.read(act)
 
     def trace_id(self, run_id: str) -> str:
         """The trace of a run, or of requests from outside that are so named; NotFound when there is neither."""
-        self._desk.read(lambda tx: _payers(tx, run_id))
+        self._desk.read(lambda tx: self._payers(tx, run_id))
         return trace_id(run_id)
 
     def questions(self, run_id: str) -> Questions:
         """What the run has asked of people and what it was told, in the order in which it did."""
 
         def act(tx: Transaction) -> list[Question]:
-            return [question_view(row) for row in tx.questions_of([_find(tx, run_id)[1].ref])]
+            return [question_view(row) for row in tx.questions_of([self._find(tx, run_id)[1].ref])]
 
         return self._desk.read(act)
 
@@ -119,11 +166,12 @@ class RunVerbs:
             verdict_of(verdict), feedback_of(feedback), user_of(by), None if id is None else name_of("id", id)
         )
 
-        def act(tx: Transaction, entries: Entries) -> None:
-            decide(tx, entries, *_find_held(tx, run_id), run_id, decision)
+        def act(tx: Transaction, entries: Entries) -> Run:
+            decide(tx, entries, *self._find_asked(tx, run_id), run_id, decision)
+            entries.note("run.decide", "run", run_id, verdict=decision.verdict, by=decision.by)
+            return self._after(tx, entries, run_id)
 
-        self._desk.write(act)
-        return self.get(run_id)
+        return self._desk.write(act)
 
     def complete(
         self, run_id: str, token: str, *, result: Any = None, error: str | None = None, code: str = "internal"
@@ -132,52 +180,68 @@ class RunVerbs:
 
         The token came with the call. Told twice, it is told once; Conflict when something else was told.
         """
-        if code not in list(ErrorCode):
-            raise Invalid(f"code takes {', '.join(map(repr, map(str, ErrorCode)))}, got {code!r}")
+        status = Reported.SUCCESS if error is None else Reported.ERROR
+        return self.report(run_id, token, status, result=result, error=error, code=None if error is None else code)
+
+    def report(
+        self,
+        run_id: str,
+        token: str,
+        status: str,
+        *,
+        result: Any = None,
+        error: str | None = None,
+        code: str | None = None,
+        progress: Any = None,
+    ) -> Run:
+        """The same step by step: `running` with its progress, then `success` or `error`, which ends the run.
+
+        A run only goes forward: Conflict for what comes too late.
+        """
         if not isinstance(token, str):
             raise Invalid(f"token takes the text that came with the call, got {type(token).__name__}")
-        if result is not None and error is not None:
-            raise Invalid("a report takes a result or an error, got both: leave out the one that is not so")
-        outcome = Outcome(Status.SUCCESS, result=json_text("result", result))
-        if error is not None:
-            outcome = Outcome(Status.ERROR, Reason(code), error=text_of("error", error, _LONGEST_ERROR))
+        said = report_of(status, result=result, error=error, code=code, progress=progress)
 
-        def act(tx: Transaction, entries: Entries) -> None:
-            complete(tx, entries, *_find_held(tx, run_id), run_id, token, outcome)
+        def act(tx: Transaction, entries: Entries) -> Run:
+            hear(tx, entries, *self._find_held(tx, run_id), run_id, token, said)
+            if said.outcome is not None:
+                entries.note("run.complete", "run", run_id, status=said.outcome.status)
+            return self._after(tx, entries, run_id)
 
-        self._desk.write(act)
-        return self.get(run_id)
+        return self._desk.write(act)
 
     def cancel(self, run_id: str) -> Run:
         """Ask it to stop; one that has not begun is over at once."""
 
-        def act(tx: Transaction, entries: Entries) -> None:
-            row, run, state = _find_open(tx, run_id)
+        def act(tx: Transaction, entries: Entries) -> Run:
+            row, run, state = self._find_open(tx, run_id)
+            entries.note("run.cancel", "run", run_id)
             if run.status == Status.RUNNING and run.worker is not None:
                 tx.tell([run.ref], Order.CANCEL_BY_USER)
                 entries.recalls = True
             else:
-                _end(tx, entries, row, run, state, Reason.CANCELLED_BY_USER)
+                end_by_decision(tx, entries, row, run, state, Reason.CANCELLED_BY_USER)
+            return self._after(tx, entries, run_id)
 
-        self._desk.write(act)
-        return self.get(run_id)
+        return self._desk.write(act)
 
     def terminate(self, run_id: str) -> Run:
         """End it here and now, whatever its code still does: nothing of that counts any more."""
 
-        def act(tx: Transaction, entries: Entries) -> None:
-            row, run, state = _find_open(tx, run_id)
-            _end(tx, entries, row, run, state, Reason.TERMINATED)
+        def act(tx: Transaction, entries: Entries) -> Run:
+            row, run, state = self._find_open(tx, run_id)
+            entries.note("run.terminate", "run", run_id)
+            end_by_decision(tx, entries, row, run, state, Reason.TERMINATED)
             entries.recalls = True
+            return self._after(tx, entries, run_id)
 
-        self._desk.write(act)
-        return self.get(run_id)
+        return self._desk.write(act)
 
     def retry(self, run_id: str) -> Run:
         """One more attempt at a slot whose last one is over and was no success, under the overlap policy."""
 
         def act(tx: Transaction, entries: Entries) -> Run:
-            row, run = _find(tx, run_id)
+            row, run = self._find(tx, run_id)
             (state,) = tx.states([row.ref])
             (row,) = tx.configurations([row.ref])
             attempts = [
@@ -193,12 +257,78 @@ class RunVerbs:
                 raise Conflict(
                     f"run {run_id} cannot be retried: its time is still to come. `schedules.trigger` runs now"
                 )
+            entries.note("run.retry", "run", run_id, attempt=last.attempt + 1)
             _attempt_again(tx, entries, row, state, last)
             again = tx.run_at(row.ref, run.nominal_at, run.kind, run.backfill, last.attempt + 1)
             assert again is not None
             return run_view(again, row.id, row.input)
 
         return self._desk.write(act)
+
+    def _find(self, tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow]:
+        key, attempt = read_run_id(run_id)
+        row = tx.schedule(key.schedule_id)
+        run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
+        if row is None or run is None or not self._desk.principal.sees(row.owner):
+            raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
+        return row, run
+
+    def _payers(self, tx: Transaction, run_id: str) -> Sequence[int]:
+        """What the receipts of a run are found by, and of requests from outside that call theirs so."""
+        asked = tx.requests_of_run(name_of("a run id", run_id))
+        outside = [-row.ref for row in asked if row.run_ref is None and self._desk.principal.sees(row.caller)]
+        try:
+            return [*outside, self._find(tx, run_id)[1].ref]
+        except (Invalid, NotFound):
+            if not outside:
+                raise
+            return outside
+
+    def _find_held(self, tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
+        """The run and its schedule's state, held for this transaction."""
+        row, _ = self._find(tx, run_id)
+        (state,) = tx.states([row.ref])
+        # Read again under the lock: what was read before it may have changed since.
+        row, run = self._find(tx, run_id)
+        return row, run, state
+
+    def _find_asked(self, tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
+        """The same, also for somebody who does not see it but is named among those who may answer."""
+        try:
+            return self._find_held(tx, run_id)
+        except NotFound:
+            key, attempt = read_run_id(run_id)
+            row = tx.schedule(key.schedule_id)
+            run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
+            asked = [] if run is None else tx.questions_of([run.ref])[-1:]
+            if row is None or run is None or not any(self._desk.principal.user in question.who for question in asked):
+                raise
+        (state,) = tx.states([row.ref])
+        (row,) = tx.configurations([row.ref])
+        (run,) = tx.runs([run.ref])
+        return row, run, state
+
+    def _after(self, tx: Transaction, entries: Entries, run_id: str) -> Run:
+        """The run as it is once the entries are written."""
+        entries.write(tx)
+        key, attempt = read_run_id(run_id)
+        row = tx.schedule(key.schedule_id)
+        run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
+        assert row is not None, "it was found before"
+        assert run is not None, "it was found before"
+        return run_view(run, row.id, row.input)
+
+    def _find_open(self, tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
+        row, run, state = self._find_held(tx, run_id)
+        if run.status not in OPEN:
+            raise Conflict(f"run {run_id} is over ({run.status}): only an open run can be stopped")
+        return row, run, state
+
+
+def _check_words(status: str | None, reason: str | None, kind: str | None) -> None:
+    for name, text, words in (("status", status, Status), ("reason", reason, Reason), ("kind", kind, Kind)):
+        if text is not None and text not in list(words):
+            raise Invalid(f"{name} takes {', '.join(map(repr, map(str, words)))}, got {text!r}")
 
 
 def _attempt_again(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, last: RunRow) -> None:
@@ -229,9 +359,11 @@ def _attempt_again(tx: Transaction, entries: Entries, row: ScheduleRow, state: S
     entries.write(tx)
 
 
-def _end(tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state: State, reason: Reason) -> None:
+def end_by_decision(
+    tx: Transaction, entries: Entries, row: ScheduleRow, run: RunRow, state: State, reason: Reason
+) -> None:
     """End an open run by decision, and let start what it stood in the way of."""
-    entries.stop_run(run, reason)
+    entries.stop_run(row.id, run, reason)
     entries.write(tx)
     if run.status == Status.PENDING and run.hold in (Hold.OVERLAP, Hold.PAUSED, Hold.DUE):
         held = run.hold in (Hold.OVERLAP, Hold.PAUSED)
@@ -246,41 +378,5 @@ def stop_waiting(tx: Transaction, entries: Entries, state: State, grant_ref: int
     for run in tx.open_runs(row.ref):
         if run.status == Status.WAITING and grant_ref in (row.grant_ref, run.grant_ref):
             (state,) = tx.states([row.ref])
-            _end(tx, entries, row, run, state, reason)
+            end_by_decision(tx, entries, row, run, state, reason)
             entries.write(tx)
-
-
-def _find(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow]:
-    key, attempt = read_run_id(run_id)
-    row = tx.schedule(key.schedule_id)
-    run = None if row is None else tx.run_at(row.ref, key.nominal_at, key.kind, key.backfill, attempt)
-    if row is None or run is None:
-        raise NotFound(f"there is no run {run_id!r}: `runs.list` shows those that there are")
-    return row, run
-
-
-def _payers(tx: Transaction, run_id: str) -> list[int]:
-    """What the receipts of a run are found by, and of requests from outside that call theirs so."""
-    outside = [-row.ref for row in tx.requests_of_run(name_of("a run id", run_id)) if row.run_ref is None]
-    try:
-        return [*outside, _find(tx, run_id)[1].ref]
-    except (Invalid, NotFound):
-        if not outside:
-            raise
-        return outside
-
-
-def _find_held(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
-    """The run and its schedule's state, held for this transaction."""
-    row, _ = _find(tx, run_id)
-    (state,) = tx.states([row.ref])
-    # Read again under the lock: what was read before it may have changed since.
-    row, run = _find(tx, run_id)
-    return row, run, state
-
-
-def _find_open(tx: Transaction, run_id: str) -> tuple[ScheduleRow, RunRow, State]:
-    row, run, state = _find_held(tx, run_id)
-    if run.status not in OPEN:
-        raise Conflict(f"run {run_id} is over ({run.status}): only an open run can be stopped")
-    return row, run, state

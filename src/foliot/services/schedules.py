@@ -1,6 +1,6 @@
 """The verbs on schedules. Each is one transaction, and wakes the engines when it is done."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
@@ -11,14 +11,15 @@ from foliot.domain import ledger
 from foliot.domain.backfill import Backfill as BackfillRequest
 from foliot.domain.backfill import Direction, Which, lane_width, range_of
 from foliot.domain.errors import Conflict, Invalid
+from foliot.domain.grants import LOCAL
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
 from foliot.domain.policies import count_of, overlap_of, read_policies, switch_of
-from foliot.domain.runs import Hold, Kind, Reason, Status
+from foliot.domain.runs import Kind
 from foliot.domain.schedule import json_text, labels_of, name_of, slug_of, text_of
-from foliot.domain.slots import SlotKey, run_id
 from foliot.domain.spec import Spec
+from foliot.domain.troubles import Trouble
 from foliot.ports import Transaction
-from foliot.rows import RunRow, ScheduleFilter, ScheduleRow
+from foliot.rows import ScheduleFilter, ScheduleRow
 from foliot.services.backfilling import (
     MOST_LISTED,
     check_meant,
@@ -27,8 +28,8 @@ from foliot.services.backfilling import (
     planned_backfill,
     started_backfill,
 )
-from foliot.services.configuration import patched, stored_of
-from foliot.services.desk import Desk, find, find_row
+from foliot.services.configuration import Stored, patched, stored_of
+from foliot.services.desk import Desk
 from foliot.services.editing import (
     WantedSchedule,
     check_token,
@@ -44,7 +45,8 @@ from foliot.services.editing import (
     trigger_run,
     view_of,
 )
-from foliot.services.permission import wish_of
+from foliot.services.permission import Wish, wish_of
+from foliot.services.run_details import record_of
 from foliot.services.views import Backfill, Estimate, Run, Schedule, backfill_view, run_view, schedule_view
 
 Moment = datetime | str
@@ -69,47 +71,68 @@ class ScheduleVerbs:
 
     def create(self, name: str, **options: Any) -> Schedule:
         """A new schedule; its first slot is the first after now. Conflict when there is one of that name."""
-        (created,) = self.create_many([{"name": name, **options}])
-        return created
+        wanted = self._wanted_one({"name": name, **options}, stored_of)
+        return self._desk.write(lambda tx, entries: self._create(tx, entries, [wanted], None)[0])
 
-    def create_many(self, several: Iterable[Mapping[str, Any]], app: str | None = None) -> list[Schedule]:
+    def create_many(self, several: Iterable[Mapping[str, Any]], app: str | None = None) -> Sequence[Schedule]:
         """Several new schedules at once, all or none; each mapping is a name and the options of `create`."""
+        wanted = self._wanted(several)
+        return self._desk.write(lambda tx, entries: self._create(tx, entries, wanted, app))
+
+    def _wanted(self, several: Iterable[Mapping[str, Any]]) -> Sequence[WantedSchedule]:
         wanted = []
         if isinstance(several, Mapping | str) or not isinstance(several, Iterable):
             raise Invalid(f"create_many takes several mappings of a name and options, got {several!r}")
         for given in several:
             if not isinstance(given, Mapping):
                 raise Invalid(f"create_many takes mappings of a name and options, got {given!r}")
-            options = dict(given)
-            name = options.pop("name", None)
-            wish = wish_of(options.pop("user", None), options.pop("grant", None))
-            wanted.append(WantedSchedule(slug_of(name), name, stored_of(name, options), wish))
+            wanted.append(self._wanted_one(given, _stored))
         if len({schedule.id for schedule in wanted}) < len(wanted):
             raise Conflict("schedules take different names, got one of them twice")
+        return wanted
 
-        def act(tx: Transaction, entries: Entries) -> list[Schedule]:
-            targets = tx.target_refs({schedule.stored.target for schedule in wanted})
-            deleted = deleted_schedules(tx, [schedule.id for schedule in wanted])
-            return insert_schedules(tx, entries, wanted, targets, deleted, app, self._desk.pricing)
+    def _wanted_one(self, given: Mapping[str, Any], read: Callable[[str, Mapping[str, Any]], Stored]) -> WantedSchedule:
+        options = dict(given)
+        name = options.pop("name", None)
+        wish = self._wish(options.pop("user", None), options.pop("grant", None))
+        return WantedSchedule(slug_of(name), name, read(name, options), wish)
 
-        return self._desk.write(act)
+    def _create(
+        self, tx: Transaction, entries: Entries, wanted: Sequence[WantedSchedule], app: str | None
+    ) -> Sequence[Schedule]:
+        targets = tx.target_refs({schedule.stored.target for schedule in wanted})
+        deleted = deleted_schedules(self._desk, tx, [schedule.id for schedule in wanted])
+        return insert_schedules(tx, entries, wanted, targets, deleted, app, self._desk.pricing)
 
     def upsert(
         self, name: str, *, app: str | None = None, user: str | None = None, grant: str | None = None, **options: Any
     ) -> Schedule:
         """Create it, or make it what these options say; unchanged it is left alone, and paused it stays paused."""
-        wish = wish_of(user, grant)
-        schedule_id, stored = slug_of(name), stored_of(name, options)
+        wanted = WantedSchedule(slug_of(name), name, stored_of(name, options), self._wish(user, grant))
+        # Whose it is that is there already, is asked only when somebody is named.
+        edit_wish = self._edit_wish(grant) if user is None else wanted.wish
         app = text_of("app", app)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
-            return put_schedule(tx, entries, WantedSchedule(schedule_id, name, stored, wish), app, self._desk.pricing)
+            return put_schedule(self._desk, tx, entries, wanted, app, edit_wish)
 
         return self._desk.write(act)
 
+    def _wish(self, user: str | None, grant: str | None) -> Wish:
+        """By whose permission: the caller's own, unless they are the program itself or name somebody they act for."""
+        principal = self._desk.principal
+        is_program = principal.user == LOCAL and principal.key is None
+        whose = None if user is None and is_program else self._desk.user(user)
+        if whose is not None and user is None and grant is not None and principal.seen_owner is None:
+            whose = None
+        return wish_of(whose, grant, principal.seen_owner)
+
+    def _edit_wish(self, grant: str | None) -> Wish:
+        return wish_of(None, grant, self._desk.principal.seen_owner)
+
     def get(self, name: str) -> Schedule:
         def act(tx: Transaction) -> Schedule:
-            return view_of(tx, find_row(tx, name))
+            return view_of(tx, self._desk.find_row(tx, name))
 
         return self._desk.read(act)
 
@@ -129,6 +152,7 @@ class ScheduleVerbs:
             labels_of(labels),
             limit=count_of("limit", limit),
             after_id=text_of("after", after),
+            owner=self._desk.principal.seen_owner,
         )
 
         def act(tx: Transaction) -> list[Schedule]:
@@ -140,10 +164,10 @@ class ScheduleVerbs:
 
     def replace(self, name: str, *, token: int, grant: str | None = None, **options: Any) -> Schedule:
         """Make it what these options say, as a whole; Conflict when it was changed since the token was read."""
-        stored, wish = stored_of(name, options), wish_of(None, grant)
+        stored, wish = stored_of(name, options), self._edit_wish(grant)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
-            found = find(tx, name)
+            found = self._desk.find(tx, name)
             check_token(found.row, token)
             return edit(tx, entries, found, stored, wish)
 
@@ -151,13 +175,13 @@ class ScheduleVerbs:
 
     def patch(self, name: str, *, token: int | None = None, grant: str | None = None, **changes: Any) -> Schedule:
         """Change only these options; None puts one back to its default. The token is checked when given."""
-        wish = wish_of(None, grant)
+        wish = self._edit_wish(grant)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
-            found = find(tx, name)
+            found = self._desk.find(tx, name)
             if token is not None:
                 check_token(found.row, token)
-            stored = patched(stored_form(found.row), read_policies(found.row.policies), changes)
+            stored = patched(found.row.name, stored_form(found.row), read_policies(found.row.policies), changes)
             return edit(tx, entries, found, stored, wish)
 
         return self._desk.write(act)
@@ -168,7 +192,7 @@ class ScheduleVerbs:
         note, by = text_of("note", note), name_of("by", by)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
-            found = find(tx, name)
+            found = self._desk.find(tx, name)
             if until_at is not None and until_at <= tx.now:
                 raise Invalid(f"until takes a moment to come, got {rfc3339(until_at)}")
             return pause_schedule(tx, entries, found, note, by, until_at)
@@ -179,7 +203,7 @@ class ScheduleVerbs:
         """End its pause: what fell into it is judged by catch-up. Nothing happens when it is not paused."""
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
-            return resume_schedule(tx, entries, find(tx, name))
+            return resume_schedule(tx, entries, self._desk.find(tx, name))
 
         return self._desk.write(act)
 
@@ -188,7 +212,7 @@ class ScheduleVerbs:
         own_overlap, own_input = overlap_of(overlap), json_text("input", input)
 
         def act(tx: Transaction, entries: Entries) -> Run:
-            found = find(tx, name)
+            found = self._desk.find(tx, name)
             run = trigger_run(tx, entries, found, own_input, own_overlap)
             return run_view(run, found.row.id, found.row.input)
 
@@ -199,7 +223,7 @@ class ScheduleVerbs:
         nominal_at = instant_of(instant, "instant")
 
         def act(tx: Transaction, entries: Entries) -> Run:
-            found = find(tx, name)
+            found = self._desk.find(tx, name)
             state = skip_slot(tx, entries, found, nominal_at)
             entries.move(state)
             entries.write(tx)
@@ -235,15 +259,18 @@ class ScheduleVerbs:
             return BackfillRequest(0, first, last, chosen, direction, width, 0, done_to)
 
         def plan(tx: Transaction) -> Backfill:
-            row = find_row(tx, name)
+            row = self._desk.find_row(tx, name)
             return planned_backfill(tx, row, request(tx, row), self._desk.pricing, own_input)
 
-        def act(tx: Transaction, _: Entries) -> Backfill:
-            row = find(tx, name).row
+        def act(tx: Transaction, entries: Entries) -> Backfill:
+            row = self._desk.find(tx, name).row
             asked = request(tx, row)
             if not is_confirmed:
                 check_meant(tx, row, asked, self._desk.pricing, own_input)
-            return started_backfill(tx, row, asked, own_input)
+            started = started_backfill(tx, row, asked, own_input)
+            span = {"start": rfc3339(first * MICROSECONDS), "end": rfc3339(last * MICROSECONDS)}
+            entries.note("schedule.backfill", "schedule", row.id, backfill=started.id, which=chosen, **span)
+            return started
 
         return self._desk.read(plan) if is_dry else self._desk.write(act)
 
@@ -251,7 +278,7 @@ class ScheduleVerbs:
         """The schedule's backfills, and how far each has come."""
 
         def act(tx: Transaction) -> list[Backfill]:
-            row = find_row(tx, name)
+            row = self._desk.find_row(tx, name)
             return [backfill_view(backfill, row.id) for backfill in tx.list_backfills(row.ref)]
 
         return self._desk.read(act)
@@ -262,9 +289,11 @@ class ScheduleVerbs:
             raise Invalid(f"count takes 1 to {MOST_LISTED:,}, got {count!r}")
         first = None if start is None else -(-instant_of(start, "start") // MICROSECONDS)
         last = None if end is None else instant_of(end, "end") // MICROSECONDS
+        if first is not None and last is not None and last < first:
+            raise Invalid(f"end takes a moment from start on, got {end} before {start}")
 
         def act(tx: Transaction) -> list[datetime]:
-            times = compiled(find_row(tx, name).spec)
+            times = compiled(self._desk.find_row(tx, name).spec)
             begin = tx.now // MICROSECONDS + 1 if first is None else first
             named = times.between(begin, times.almanac.last if last is None else last)
             return [moment_of(nominal * MICROSECONDS) for nominal in islice(named, count)]
@@ -277,7 +306,7 @@ class ScheduleVerbs:
             raise Invalid(f"days takes 1 to 3,660, got {days!r}")
 
         def act(tx: Transaction) -> Estimate:
-            row = find_row(tx, name)
+            row = self._desk.find_row(tx, name)
             (state,) = tx.states_seen([row.ref])
             now = tx.now // MICROSECONDS
             slots = compiled(row.spec).count_between(now + 1, now + days * 86_400)
@@ -293,21 +322,32 @@ class ScheduleVerbs:
         at = instant_of(instant, "instant")
 
         def act(tx: Transaction) -> Explanation:
-            row = find_row(tx, name, deleted=True)
-            known = known_of(tx, row, at)
-            verdict, reason, run, sentence = ledger.explain(known, at)
+            row = self._desk.find_row(tx, name, deleted=True)
+            trouble = _trouble_at(tx, row, at)
+            told = ledger.explain(known_of(tx, row, at), at) if trouble is None else ledger.explain_trouble(trouble, at)
+            verdict, reason, run, sentence = told
             return Explanation(str(verdict), None if reason is None else str(reason), run, sentence)
 
         return self._desk.read(act)
 
-    def delete(self, name: str) -> None:
-        """Take it away: nothing of it starts any more, what runs may finish, and its ledger stays."""
+    def delete(self, name: str, *, token: int | None = None) -> None:
+        """Take it away: nothing of it starts, what runs may finish, its ledger stays. A token is checked when given."""
 
         def act(tx: Transaction, entries: Entries) -> None:
-            found = find(tx, name)
+            found = self._desk.find(tx, name)
+            if token is not None:
+                check_token(found.row, token)
             delete_schedule(tx, entries, found)
 
         self._desk.write(act)
+
+
+def _stored(name: str, options: Mapping[str, Any]) -> Stored:
+    """The configuration of one of several: what is wrong with it is said with its name."""
+    try:
+        return stored_of(name, options)
+    except Invalid as refusal:
+        raise Invalid(f"{name!r}: {refusal}") from refusal
 
 
 def known_of(tx: Transaction, row: ScheduleRow, at: int) -> ledger.Known:
@@ -318,28 +358,21 @@ def known_of(tx: Transaction, row: ScheduleRow, at: int) -> ledger.Known:
         limit=read_policies(row.policies).limit,
         created_at=row.created_at,
         spec_since=row.spec_since,
+        past=tx.past_specs([row.ref]).get(row.ref, ()),
         deleted_at=row.deleted_at,
         pruned_before=row.pruned_before,
         now=tx.now,
-        runs=[_record(tx, run, row.id) for run in tx.runs_at(row.ref, at)],
+        runs=[record_of(tx, run, row.id) for run in tx.runs_at(row.ref, at)],
         gap=tx.gap_at(row.ref, at),
     )
 
 
-def _record(tx: Transaction, run: RunRow, schedule_id: str) -> ledger.Record:
-    asked = tx.questions_of([run.ref])[-1:] if run.status == Status.WAITING else []
-    return ledger.Record(
-        run_id(SlotKey(schedule_id, Kind(run.kind), run.nominal_at, run.backfill), run.attempt),
-        Kind(run.kind),
-        Status(run.status),
-        None if run.reason is None else Reason(run.reason),
-        None if run.hold is None else Hold(run.hold),
-        run.started_at,
-        run.ended_at,
-        run.error,
-        run.rounds,
-        *(ledger.Asks(question.kind, question.who, question.expires_at) for question in asked),
-    )
+def _trouble_at(tx: Transaction, row: ScheduleRow, at: int) -> Trouble | None:
+    """What keeps the moment, which has come, from being judged. What the row says may be what cannot be read."""
+    (state,) = tx.states_seen([row.ref])
+    if not state.swept_to < at <= tx.now or (trouble := tx.trouble(row.ref)) is None:
+        return None
+    return trouble if trouble.until > tx.now and not tx.runs_at(row.ref, at) else None
 
 
 def _option(kind: Any, name: str, value: str) -> Any:

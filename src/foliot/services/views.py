@@ -11,11 +11,12 @@ from foliot.books.configurations import compiled, labels_in
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.budgets import Budget
 from foliot.domain.delivery import RequestStage
+from foliot.domain.errors import Invalid
 from foliot.domain.grants import REFUSALS_UNTIL_ATTENTION, grant_id
-from foliot.domain.instants import moment_of
+from foliot.domain.instants import MICROSECONDS, moment_of
 from foliot.domain.policies import Policies, read_policies
 from foliot.domain.questions import AtExpiry, Verdict
-from foliot.domain.runs import Hold, Kind, Reason, Status
+from foliot.domain.runs import Hold, Kind, Reason, Status, decision_of
 from foliot.domain.schedule import Standing, State
 from foliot.domain.settlement import read_outcome
 from foliot.domain.slots import SlotKey, run_id, trace_id
@@ -40,6 +41,8 @@ class Schedule:
     id: str
     name: str
     app: str | None
+    owner: str
+    """The user who sees and changes it."""
     target: str
     canonical: str
     """Its spec in canonical form, as JSON."""
@@ -109,11 +112,7 @@ class Run:
     @property
     def decision(self) -> str:
         """What was decided about it: start, hold, skip, miss or cancel."""
-        if self.status is Status.SKIPPED:
-            return "miss" if self.reason is Reason.MISSED else "skip"
-        if self.status is Status.CANCELLED:
-            return "cancel"
-        return "start" if self.hold is None else "hold"
+        return decision_of(self.status, self.reason, self.hold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +252,8 @@ class Backfill:
     running: int
     created_at: datetime
     ended_at: datetime | None
+    """When nothing more of it was to start: all was, or it was cancelled, or its schedule deleted."""
+    cancelled_at: datetime | None = None
 
 
 def schedule_view(row: ScheduleRow, state: State, now: int, running: int) -> Schedule:
@@ -263,6 +264,7 @@ def schedule_view(row: ScheduleRow, state: State, now: int, running: int) -> Sch
         id=row.id,
         name=row.name,
         app=row.app,
+        owner=row.owner,
         target=row.target_name,
         canonical=row.spec,
         policies=read_policies(row.policies),
@@ -274,7 +276,7 @@ def schedule_view(row: ScheduleRow, state: State, now: int, running: int) -> Sch
         note=row.pause_note if is_paused else None,
         paused_by=row.paused_by if is_paused else None,
         paused_until=_moment(state.pause_to) if is_paused else None,
-        next_at=None if is_paused else _moment(state.wake_at),
+        next_at=None if is_paused else _moment(_next_at(row.spec, state.wake_at, now)),
         swept_to=moment_of(state.swept_to),
         running=running,
         held=state.held,
@@ -357,6 +359,18 @@ def standing_of(row: ScheduleRow, state: State, now: int) -> Standing:
     return Standing.COMPLETED if is_over else Standing.ACTIVE
 
 
+def _next_at(spec: str, wake_at: int | None, now: int) -> int | None:
+    """When its next slot is due: when it is looked at next, unless that is now, whatever it is for."""
+    if wake_at is None or wake_at > now:
+        return wake_at
+    try:
+        following = compiled(spec).next_after(now // MICROSECONDS)
+    except Invalid:
+        # Its zone may be known elsewhere and not here.
+        return wake_at
+    return None if following is None else following * MICROSECONDS
+
+
 def _is_manual(spec: str) -> bool:
     times = compiled(spec)
     return times.next_after(times.almanac.first - 1) is None
@@ -403,6 +417,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
         running=row.running,
         created_at=moment_of(row.created_at),
         ended_at=_moment(row.ended_at),
+        cancelled_at=_moment(row.cancelled_at),
     )
 
 

@@ -23,6 +23,11 @@ class Backfills(Part):
         text = f"SELECT {_NAMES} FROM backfills WHERE {self.dialect.any_of('ref')} ORDER BY ref{self.dialect.lock}"
         return [BackfillRow(*row) for row in self._all(text, self.dialect.list_of(refs))]
 
+    def backfills_seen(self, refs: Iterable[int]) -> list[BackfillRow]:
+        """These backfills as they are, held by nobody."""
+        text = f"SELECT {_NAMES} FROM backfills WHERE {self.dialect.any_of('ref')} ORDER BY ref"
+        return [BackfillRow(*row) for row in self._all(text, self.dialect.list_of(refs))]
+
     def due_backfills(self, target: int, until: int, limit: int) -> list[BackfillRow]:
         """Backfills of the target that have something to start, held."""
         text = f"SELECT {_NAMES} FROM backfills WHERE target = ? AND wake_at <= ? ORDER BY wake_at, ref LIMIT ?"

@@ -43,6 +43,14 @@ class Cursors(Part):
         text = f"SELECT {_STATE} FROM cursors WHERE target = ? AND wake_at <= ? ORDER BY {order} LIMIT ?"
         return [State(*row) for row in self._all(text + self.dialect.lock_free, target, until, limit)]
 
+    def overdue(self, before: int, limit: int) -> list[str]:
+        """The ids of schedules whose time came before then, the longest due first."""
+        text = (
+            "SELECT s.id FROM cursors c JOIN schedules s ON s.ref = c.ref WHERE c.wake_at < ?"
+            " AND s.deleted_at IS NULL ORDER BY c.wake_at LIMIT ?"
+        )
+        return [str(row[0]) for row in self._all(text, before, limit)]
+
     def states(self, refs: Iterable[int]) -> list[State]:
         """These schedules, held for this transaction, waited for in one order so that nobody waits in a circle."""
         return self._states(refs, self.dialect.lock)

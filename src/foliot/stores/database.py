@@ -1,49 +1,50 @@
 """A database, opened: transactions are plain functions, run whole or not at all, and tried again on contention."""
 
-import errno
+import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPICursor
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import StaticPool
 
+from foliot.clock import SystemClock
 from foliot.domain.errors import Invalid, Unavailable
 from foliot.ports import Clock
 from foliot.stores.dialect import PostgresqlDialect, SqlDialect, SqliteDialect
 from foliot.stores.lock_file import LockFile
 from foliot.stores.migration import NEWEST, migrate, version_of
+from foliot.stores.sessions import LIMITS, PLANS, Pool, Pooling
+from foliot.stores.sqlite_files import (
+    begin_immediate,
+    prepare_passing,
+    prepare_reader,
+    prepare_writer,
+    quoted_path,
+    sqlite_of,
+)
 from foliot.stores.transaction import SqlTransaction
+from foliot.stores.translation import READ_ONLY_REMEDY, Contention, translated
+from foliot.stores.write_queue import Waiting, WriteQueue
 
 T = TypeVar("T")
 Act = Callable[[SqlTransaction], T]
 
 _TRIES = 8
-_RETRIED_STATES = ("40001", "40P01", "55P03", "23505")
-"""Serialisation failure, deadlock, lock not available, or somebody else was first: the whole function is run again."""
-_READ_ONLY_STATE = "25006"
-"""A server that takes no writes for now: a replica, or one that protects its disk."""
-_READ_ONLY_REMEDY = "let this process write the file, those beside it (-wal, -shm) and their folder"
-_SQLITE_REMEDIES = {
-    sqlite3.SQLITE_FULL: "make room on its disk",
-    sqlite3.SQLITE_READONLY: _READ_ONLY_REMEDY,
-    sqlite3.SQLITE_CANTOPEN: "its folder must be there, and this process must be allowed to write in it",
-    sqlite3.SQLITE_IOERR: "look at its disk, and whether this process may write the files",
-}
-_NO_HANDLES = (errno.EMFILE, errno.ENFILE)
+_OTHERS_FOR = 0.01
+"""Seconds that a writer spends at most on what others wait with, before all of it is committed."""
 _REFS_IN_A_BLOCK = 1000
-_LIMITS = "-c statement_timeout=30000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000 -c jit=off"
-PLANS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
-"""For those who write: every statement of theirs has its index. Left to choose, the server plans anew for each list of
-keys, and by what a table was like when it was last counted: whole scans of a ledger that was empty a minute ago. Those
-who only read ask for lists by many filters, which the server plans best."""
+_BLOCK_LIVES = 5.0
+"""Seconds: so that keys, whoever draws them, are never far behind those of others, and who watches finds all."""
+_STEADY = SystemClock().steady
+_AS_EVER: Mapping[str, Any] = {}
 _MIGRATION_LOCK = 0x666F6C696F74
 
 
@@ -53,47 +54,123 @@ class SqliteDatabase:
     dialect: SqlDialect = SqliteDialect()
     is_local = True
 
-    def __init__(self, url: URL, clock: Clock) -> None:
+    def __init__(self, url: URL, clock: Clock, *, is_passing: bool = False) -> None:
         if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
             raise Invalid("a database URL for SQLite names a file, such as sqlite:///foliot.db: memory is not durable")
         self.path = url.database
         self.clock = clock
-        self._writing = threading.RLock()
+        self._is_passing = is_passing
+        """Nobody would look for it after the machine has stopped: nothing is waited for to be on disk."""
+        self._queue = WriteQueue()
         self._lock_file: LockFile | None = None
         self._writer: Connection | None = None
         self._readers = create_engine(
-            URL.create("sqlite", database=f"file:{_quoted(self.path)}", query={"mode": "ro", "uri": "true"}),
+            URL.create("sqlite", database=f"file:{quoted_path(self.path)}", query={"mode": "ro", "uri": "true"}),
             connect_args={"isolation_level": None},
+            hide_parameters=True,
         )
-        event.listen(self._readers, "connect", _prepare_reader)
+        event.listen(self._readers, "connect", prepare_reader)
         self._refs = count()
 
     def write(self, act: Act[T]) -> T:
-        """Run the function in a transaction; all that it wrote is on disk when this returns."""
-        with self._writing, _translated(self.path, sqlite3):
+        """Run the function in a transaction; all that it wrote is on disk when this returns.
+
+        Those who write at the same time share a commit: one of them runs the functions of the others after its own. A
+        function that raises undoes only itself; when the commit fails, that is raised in all of them.
+        """
+        with translated(self.path, sqlite3):
+            waited = self._queue.enter(act, hurries=_is_on_a_loop())
+            if waited is None:
+                return self._lead(act)
+            if waited.error is not None:
+                raise waited.error
+            return cast(T, waited.answer)
+
+    def _lead(self, act: Act[T]) -> T:
+        others: list[Waiting] = []
+        try:
             cx = self._writer or self._open_writer()
             with cx.begin():
-                return act(self._transaction(cx))
+                answer = act(self._transaction(cx))
+                self._do_others(cx, others)
+        except BaseException as error:
+            self._undo()
+            for waiting in others:
+                waiting.error = error if isinstance(error, Exception) else _interrupted(self.path)
+            raise
+        finally:
+            self._queue.leave()
+            for waiting in others:
+                waiting.ring()
+        return answer
+
+    def _do_others(self, cx: Connection, others: list[Waiting]) -> None:
+        """What others wait with, for a moment: each is undone by itself when it raises."""
+        waiting = self._queue.next()
+        if waiting is None:
+            return
+        until = self.clock.steady() + _OTHERS_FOR
+        while waiting is not None:
+            others.append(waiting)
+            cx.exec_driver_sql("SAVEPOINT one")
+            try:
+                assert waiting.act is not None, "who leads for himself is not among the others"
+                waiting.answer = waiting.act(self._transaction(cx))
+            except BaseException as error:
+                if not sqlite_of(cx).in_transaction or _is_an_interrupt(error):
+                    # SQLite has undone everything, as when the disk is full; or it is this thread that has to stop.
+                    raise
+                waiting.error = error
+                cx.exec_driver_sql("ROLLBACK TO one")
+            cx.exec_driver_sql("RELEASE one")
+            waiting = self._queue.next() if self.clock.steady() < until else None
+
+    def _undo(self) -> None:
+        """A commit that fails may leave its transaction open, and nobody else could begin one."""
+        cx = self._writer
+        if cx is not None and not cx.in_transaction() and sqlite_of(cx).in_transaction:
+            sqlite_of(cx).rollback()
 
     def read(self, act: Act[T]) -> T:
         """Run the function on what is committed; it must not write."""
-        with _translated(self.path, sqlite3):
+        with translated(self.path, sqlite3):
             if self._writer is None and not self._is_current():
                 self.claim_alone()
             with self._readers.connect() as cx, cx.begin():
                 return act(self._transaction(cx))
+
+    def snapshot(self, act: Act[T]) -> T:
+        """Run the function on what is committed at one moment; whoever writes goes on meanwhile."""
+
+        def at_one_moment(tx: SqlTransaction) -> T:
+            tx.cursor.execute("BEGIN")
+            try:
+                return act(tx)
+            finally:
+                tx.cursor.execute("ROLLBACK")
+
+        return self.read(at_one_moment)
 
     def _transaction(self, cx: Connection) -> SqlTransaction:
         return SqlTransaction(cx, cx.connection.cursor(), self.dialect, self.clock.now(), self._refs.__next__)
 
     def claim_alone(self) -> None:
         """Be the one process that writes this file; Conflict, naming the holder, when another one is."""
-        with self._writing, _translated(self.path, sqlite3):
+        with self._alone(), translated(self.path, sqlite3):
             if self._writer is None:
                 self._open_writer()
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody writes meanwhile."""
+        self._queue.enter()
+        try:
+            yield
+        finally:
+            self._queue.leave()
+
     def close(self) -> None:
-        with self._writing:
+        with self._alone():
             # The writer goes last: it leaves the file in one piece, without its log.
             self._readers.dispose()
             if self._writer is not None:
@@ -108,15 +185,16 @@ class SqliteDatabase:
     def _open_writer(self) -> Connection:
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
             # SQLite would open it for reading, in silence, and leave a log beside it that nobody can write either.
-            raise Unavailable(f"the database {self.path} may not be written: {_READ_ONLY_REMEDY}")
+            raise Unavailable(f"the database {self.path} may not be written: {READ_ONLY_REMEDY}")
         lock_file = LockFile(f"{self.path}.lock", self.path)
         engine = create_engine(
             URL.create("sqlite", database=self.path),
             poolclass=StaticPool,
+            hide_parameters=True,
             connect_args={"check_same_thread": False, "isolation_level": None, "timeout": 5},
         )
-        event.listen(engine, "connect", _prepare_writer)
-        event.listen(engine, "begin", _begin_immediate)
+        event.listen(engine, "connect", prepare_passing if self._is_passing else prepare_writer)
+        event.listen(engine, "begin", begin_immediate)
         try:
             cx = engine.connect()
             with cx.begin():
@@ -146,60 +224,55 @@ class PostgresqlDatabase:
     dialect: SqlDialect = PostgresqlDialect()
     is_local = False
 
-    def __init__(self, url: URL, clock: Clock | None) -> None:
+    def __init__(self, url: URL, clock: Clock | None, pooling: Pooling) -> None:
         self.url = url.set(drivername="postgresql+psycopg")
         self.clock = clock
-        self.engine = self._pool(f"{_LIMITS} {PLANS}")
-        self._readers = self._pool(_LIMITS)
+        self.pooling = pooling
+        self._writers = Pool(self.url, pooling, {**LIMITS, **PLANS})
+        self._readers = Pool(self.url, pooling, LIMITS)
+        self.engine = self._writers.engine
         self._driver = self.engine.dialect.loaded_dbapi
         self._name = f"{url.host or 'local socket'}/{url.database}"
         self._is_current = False
         self._starting = threading.Lock()
         self._allotting = threading.Lock()
         self._refs = iter(range(0))
-
-    def _pool(self, options: str) -> Engine:
-        return create_engine(
-            self.url,
-            pool_size=2,
-            max_overflow=4,
-            pool_timeout=10,
-            pool_pre_ping=False,
-            pool_recycle=1800,
-            connect_args={
-                "connect_timeout": 5,
-                "options": options,
-                "keepalives_idle": 10,
-                "keepalives_interval": 5,
-                "keepalives_count": 3,
-                "tcp_user_timeout": 15000,
-                "application_name": "foliot",
-            },
-        )
+        self._drawn_at = 0.0
 
     def write(self, act: Act[T]) -> T:
         """Run the function in a transaction; all that it wrote is durable when this returns."""
         return self._again_on_contention(lambda: self._write_once(act))
 
     def _write_once(self, act: Act[T]) -> T:
-        with self._connect(self.engine) as cx, cx.begin():
-            return act(self._transaction(cx))
+        with self._connect(self._writers) as cx, cx.begin():
+            return act(self._transaction(cx, self._writers))
 
     def read(self, act: Act[T]) -> T:
         """Run the function on what is committed; it must not write."""
         return self._again_on_contention(lambda: self._read_once(act))
 
-    def _read_once(self, act: Act[T]) -> T:
+    def snapshot(self, act: Act[T]) -> T:
+        """Run the function on what is committed at one moment; whoever writes goes on meanwhile."""
+        options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+        def at_one_moment(tx: SqlTransaction) -> T:
+            tx.cursor.execute("SET LOCAL statement_timeout = 600000")
+            return act(tx)
+
+        return self._again_on_contention(lambda: self._read_once(at_one_moment, options))
+
+    def _read_once(self, act: Act[T], options: Mapping[str, Any] = _AS_EVER) -> T:
         with self._connect(self._readers) as cx:
+            cx.execution_options(**options)
             reading = cx.begin()
             try:
-                return act(self._transaction(cx))
+                return act(self._transaction(cx, self._readers))
             finally:
                 reading.rollback()
 
-    def _transaction(self, cx: Connection) -> SqlTransaction:
+    def _transaction(self, cx: Connection, pool: Pool) -> SqlTransaction:
         cursor = cx.connection.cursor()
-        return SqlTransaction(cx, cursor, self.dialect, self._now(cursor), lambda: self._next_ref(cursor))
+        return SqlTransaction(cx, cursor, self.dialect, self._now(cursor, pool), lambda: self._next_ref(cursor))
 
     def claim_alone(self) -> None:
         """Any number of processes may write: this only makes sure that the schema is there."""
@@ -208,9 +281,9 @@ class PostgresqlDatabase:
     def _again_on_contention(self, once: Callable[[], T]) -> T:
         for attempt in range(1, _TRIES + 1):
             try:
-                with _translated(self._name, self._driver):
+                with translated(self._name, self._driver):
                     return once()
-            except _Contention as contention:
+            except Contention as contention:
                 if attempt == _TRIES:
                     raise Unavailable(
                         f"the database {self._name} was too contended: try again"
@@ -224,143 +297,87 @@ class PostgresqlDatabase:
 
     def close(self) -> None:
         self.engine.dispose()
-        self._readers.dispose()
+        self._readers.engine.dispose()
 
-    def _connect(self, pool: Engine) -> Connection:
+    def _connect(self, pool: Pool) -> Connection:
         if not self._is_current:
             with self._starting:
                 if not self._is_current:
                     self._migrate()
                     self._is_current = True
-        return pool.connect()
+        return pool.engine.connect()
 
     def _migrate(self) -> None:
         with self.engine.connect() as cx, cx.begin():
+            # Others may take long before it, and a step of the chain over a large table too.
             cx.exec_driver_sql("SET LOCAL lock_timeout = 0")
+            cx.exec_driver_sql("SET LOCAL statement_timeout = 0")
             cx.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
             migrate(cx)
 
-    def _now(self, cursor: DBAPICursor) -> int:
-        if self.clock is not None:
+    def _now(self, cursor: DBAPICursor, pool: Pool) -> int:
+        if self.clock is not None and not self.pooling.is_by_transaction:
             return self.clock.now()
-        cursor.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-        return int(cursor.fetchall()[0][0])
+        cursor.execute(pool.opening)
+        said = int(cursor.fetchall()[0][0])
+        return said if self.clock is None else self.clock.now()
 
     def _next_ref(self, cursor: DBAPICursor) -> int:
         """Keys are drawn in blocks: one question to the server per thousand runs."""
         with self._allotting:
+            if _STEADY() - self._drawn_at > _BLOCK_LIVES:
+                self._refs = iter(range(0))
             for ref in self._refs:
                 return ref
             cursor.execute("SELECT nextval('run_refs')")
             block = int(cursor.fetchall()[0][0])
             self._refs = iter(range(block, block + _REFS_IN_A_BLOCK))
+            self._drawn_at = _STEADY()
             return next(self._refs)
 
 
 Database = SqliteDatabase | PostgresqlDatabase
 
 
-def open_database(text: str, clock: Clock, *, is_virtual: bool = False) -> Database:
-    """The database at that URL, not yet connected. A virtual clock rules PostgreSQL too."""
+def open_database(
+    text: str,
+    clock: Clock,
+    *,
+    is_virtual: bool = False,
+    pooling: Pooling | None = None,
+    is_passing: bool = False,
+) -> Database:
+    """The database at that URL, not yet connected. A virtual clock rules PostgreSQL too.
+
+    A SQLite file that is passing is gone when its process is: it is written without waiting for the disk.
+    """
     try:
         url = make_url(text)
         kind = url.get_backend_name()
     except (ArgumentError, NoSuchModuleError, ValueError):
         kind = ""
     if kind == "sqlite":
-        return SqliteDatabase(url, clock)
+        return SqliteDatabase(url, clock, is_passing=is_passing)
     if kind in ("postgresql", "postgres"):
-        return PostgresqlDatabase(url, clock if is_virtual else None)
+        return PostgresqlDatabase(url, clock if is_virtual else None, pooling or Pooling())
     # Without user and options: either may hold a password.
     shown = text.rsplit("@", maxsplit=1)[-1].partition("?")[0]
     raise Invalid(f"a database URL is sqlite:///file.db or postgresql://host/name, got {shown!r}")
 
 
-class _Contention(Exception):
-    """Somebody else was in the way: run it again."""
-
-
-@contextmanager
-def _translated(name: str, driver: Any) -> Iterator[None]:
-    """Errors of the driver, whether SQLAlchemy has wrapped them or not, as what they mean to the caller."""
+def _is_on_a_loop() -> bool:
+    """Whether the caller holds up everything on an event loop while it writes, such as a worker: it goes first."""
     try:
-        yield
-    except PoolTimeout as error:
-        raise Unavailable(f"the database {name} had no free connection within 10 s: try later") from error
-    except (DBAPIError, driver.Error) as error:
-        said = _first_of(error, driver)
-        state = getattr(said, "sqlstate", None)
-        if state in _RETRIED_STATES:
-            raise _Contention from error
-        if state == _READ_ONLY_STATE:
-            raise Unavailable(
-                f"the database {name} takes no writes now: {_with_remedy(said)}: name its primary, or free its disk"
-            ) from error
-        is_cut_off = isinstance(error, DBAPIError) and error.connection_invalidated
-        if isinstance(said, driver.OperationalError) or is_cut_off:
-            raise Unavailable(f"the database {name} cannot be used now: {_with_remedy(said)}") from error
-        if getattr(said, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
-            raise Invalid(f"{name} is no SQLite database: name another file") from error
-        raise
-    except OSError as error:
-        # Without a file handle for it, a driver cannot even wait for the server.
-        if not (isinstance(error, ConnectionError | TimeoutError) or error.errno in _NO_HANDLES):
-            raise
-        raise Unavailable(f"the database {name} cannot be used now: {error}{_handles_remedy()}") from error
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
-def _first_of(error: BaseException, driver: Any) -> BaseException:
-    """The driver's error behind this one: of a cut connection the server's words, not that it could not be undone."""
-    said = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    before = said.__context__ if said is error else error.__context__
-    while before is not None:
-        if isinstance(before, driver.Error):
-            said = before
-        before = before.__context__
-    return said
+def _is_an_interrupt(error: BaseException) -> bool:
+    """Whether it may be meant for this thread, whatever it was doing: signals arrive in the main one."""
+    return not isinstance(error, Exception) and threading.current_thread() is threading.main_thread()
 
 
-def _with_remedy(error: BaseException | None) -> str:
-    """The driver's own words, and what can be done about it; then work goes on by itself."""
-    # SQLite's finer distinctions are in the upper bits.
-    code = int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-    remedy = _SQLITE_REMEDIES.get(code, "")
-    return str(error).strip() + (_handles_remedy() or (remedy and f": {remedy}"))
-
-
-def _handles_remedy() -> str:
-    """Drivers seldom say that file handles are what they lack: see whether there is one."""
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as error:
-        return f": {error.strerror}: let this process have more (ulimit -n), or close some"
-    return ""
-
-
-def _prepare_writer(dbapi: sqlite3.Connection, _: object) -> None:
-    for pragma in (
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-        "busy_timeout=5000",
-        "wal_autocheckpoint=8000",
-        "journal_size_limit=67108864",
-        "trusted_schema=OFF",
-        "cell_size_check=ON",
-        "cache_size=-65536",
-        "temp_store=MEMORY",
-    ):
-        dbapi.execute(f"PRAGMA {pragma}")
-
-
-def _prepare_reader(dbapi: sqlite3.Connection, _: object) -> None:
-    for pragma in ("query_only=ON", "busy_timeout=5000", "trusted_schema=OFF"):
-        dbapi.execute(f"PRAGMA {pragma}")
-
-
-def _begin_immediate(cx: Connection) -> None:
-    cx.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _quoted(path: str) -> str:
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+def _interrupted(name: str) -> Unavailable:
+    return Unavailable(f"the write to {name} was interrupted: look whether it was done, and try again")

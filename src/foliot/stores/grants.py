@@ -28,6 +28,13 @@ class Grants(Part):
             return self._grants(f"{_SELECT} ORDER BY g.ref")
         return self._grants(f"{_SELECT} WHERE u.id = ? ORDER BY g.ref", user)
 
+    def grants_after(self, user: str | None, after: int, limit: int) -> list[GrantRow]:
+        """The same from the key after that, so many at most."""
+        if user is None:
+            return self._grants(f"{_SELECT} WHERE g.ref > ? ORDER BY g.ref LIMIT ?", after, limit)
+        text = f"{_SELECT} WHERE g.user_ref = (SELECT ref FROM users WHERE id = ?) AND g.ref > ? ORDER BY g.ref LIMIT ?"
+        return self._grants(text, user, after, limit)
+
     def _grants(self, text: str, *values: Any) -> list[GrantRow]:
         return [GrantRow(_grant(*row[:7]), *row[7:]) for row in self._all(text, *values)]
 

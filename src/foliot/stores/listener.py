@@ -7,9 +7,18 @@ from collections.abc import Callable
 import psycopg
 from sqlalchemy import URL
 
+from foliot.stores.database import PostgresqlDatabase
+
 log = logging.getLogger("foliot.stores")
 
 _QUIET = 5.0
+
+
+def listen_to(database: PostgresqlDatabase, heard: Callable[[str], None]) -> Callable[[], None]:
+    """Hear what others write, where a session is one's own; what is returned ends it."""
+    if database.pooling.is_by_transaction:
+        return lambda: None
+    return Listener(database.url, heard).close
 
 
 class Listener:

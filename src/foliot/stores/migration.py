@@ -20,6 +20,19 @@ _KNOWN = ("0001",)
 _alembic_is_mine = threading.Lock()
 
 
+class NewerSchema(Conflict):
+    """A later release has written the database: there is no way back."""
+
+
+def check_known(found: str | None) -> None:
+    """NewerSchema unless this release can read such a database, or bring it up to date."""
+    if found is not None and found not in _KNOWN:
+        raise NewerSchema(
+            f"the database has schema {found}, this release knows schemas up to {NEWEST}: "
+            "use the release that wrote it, or a newer one"
+        )
+
+
 def migrate(cx: Connection) -> None:
     """Bring an empty or older database up to date; Conflict when it is newer than this release.
 
@@ -28,11 +41,7 @@ def migrate(cx: Connection) -> None:
     found = version_of(cx)
     if found == NEWEST:
         return
-    if found is not None and found not in _KNOWN:
-        raise Conflict(
-            f"the database has schema {found}, this release knows schemas up to {NEWEST}: "
-            "use the release that wrote it, or a newer one"
-        )
+    check_known(found)
     # Imported here: most starts find the schema as it should be, and need no Alembic.
     from alembic import command  # noqa: PLC0415
 

@@ -66,6 +66,12 @@ class Money(Part):
         text = f"SELECT {_POSTING} FROM postings WHERE account_ref = ? ORDER BY ref DESC LIMIT ?"
         return [PostingRow(*row) for row in self._all(text, account_ref, limit)]
 
+    def postings_before(self, account_ref: int, before: int | None, limit: int) -> list[tuple[int, PostingRow]]:
+        """The same with their numbers, from the one before that."""
+        condition, values = ("AND ref < ? ", [before]) if before is not None else ("", [])
+        text = f"SELECT ref, {_POSTING} FROM postings WHERE account_ref = ? {condition}ORDER BY ref DESC LIMIT ?"
+        return [(row[0], PostingRow(*row[1:])) for row in self._all(text, account_ref, *values, limit)]
+
     def receipts(self, source: str, references: Iterable[str]) -> list[ReceiptRow]:
         """Those that there are. Nobody else completes them or gives them back until this transaction is over."""
         among = self.dialect.any_text_of("reference")
@@ -75,6 +81,17 @@ class Money(Part):
     def receipts_of(self, run_ref: int) -> list[ReceiptRow]:
         rows = self._all(f"SELECT {_RECEIPT} FROM receipts WHERE run_ref = ? ORDER BY ref", run_ref)
         return [ReceiptRow(*row) for row in rows]
+
+    def recent_receipts(self, run_ref: int, limit: int) -> list[ReceiptRow]:
+        """The last of them, in their order."""
+        rows = self._all(f"SELECT {_RECEIPT} FROM receipts WHERE run_ref = ? ORDER BY ref DESC LIMIT ?", run_ref, limit)
+        return [ReceiptRow(*row) for row in rows][::-1]
+
+    def charged_for(self, run_ref: int) -> tuple[int, int]:
+        """How many calls the run was charged for, and what they cost."""
+        text = "SELECT count(*), CAST(coalesce(sum(credits), 0) AS bigint) FROM receipts WHERE run_ref = ?"
+        calls, cost = self._all(text, run_ref)[0]
+        return int(calls), int(cost)
 
     def save_receipts(self, receipts: Sequence[ReceiptRow]) -> None:
         """Write them down; those that were there, their cost not known, are completed."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from foliot.lines import QuestionLine
 from foliot.rows import QuestionRow
 from foliot.stores.dialect import InsertMany, Row
 from foliot.stores.part import Part
@@ -23,6 +24,26 @@ class Questions(Part):
         """What these runs have asked, in the order in which they did."""
         text = f"{_SELECT} WHERE {self.dialect.any_of('run_ref')} ORDER BY run_ref, round"
         return self._questions(text, self.dialect.list_of(run_refs))
+
+    def recent_questions(self, run_ref: int, limit: int) -> list[QuestionRow]:
+        """The last that the run has asked, in the order in which it did."""
+        text = f"{_SELECT} WHERE run_ref = ? ORDER BY round DESC LIMIT ?"
+        return self._questions(text, run_ref, limit)[::-1]
+
+    def questions(self, refs: Iterable[int]) -> list[QuestionRow]:
+        """These, by their own keys."""
+        return self._questions(f"{_SELECT} WHERE {self.dialect.any_of('ref')}", self.dialect.list_of(refs))
+
+    def open_question_lines(self, expires_at: int, ref: int, limit: int) -> list[QuestionLine]:
+        """What nobody has answered yet, the first to expire first, from the one after that moment and key."""
+        text = (
+            "SELECT q.ref, q.run_ref, q.kind, q.who, q.expires_at, coalesce(length(q.data), 0), s.owner"
+            " FROM questions q JOIN schedules s ON s.ref = q.schedule_ref"
+            " WHERE q.closed_at IS NULL AND q.expires_at >= ? AND (q.expires_at > ? OR q.ref > ?)"
+            " ORDER BY q.expires_at, q.ref LIMIT ?"
+        )
+        rows = [QuestionLine(*row) for row in self._all(text, expires_at, expires_at, ref, limit)]
+        return [row._replace(who=tuple(json.loads(str(row.who)))) for row in rows]
 
     def unanswered(self, until: int, limit: int) -> list[QuestionRow]:
         """Questions that nobody has answered and that expire until then, the first to expire first."""

@@ -26,6 +26,16 @@ class KeptRequests(Part):
             rows = self._all(f"{_SELECT} WHERE stage = ? ORDER BY ref DESC LIMIT ?", stage, limit)
         return [RequestRow(*row) for row in rows]
 
+    def requests_before(self, stage: str | None, before: int | None, since: int, limit: int) -> list[RequestRow]:
+        """The same from the key before that down to another."""
+        conditions, values = ["ref > ?"], [since]
+        for condition, value in (("ref < ?", before), ("stage = ?", stage)):
+            if value is not None:
+                conditions.append(condition)
+                values.append(value)  # type: ignore[arg-type]
+        text = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY ref DESC LIMIT ?"
+        return [RequestRow(*row) for row in self._all(text, *values, limit)]
+
     def insert_request(self, request: RequestRow) -> int | None:
         """A request that its owner begins; None when somebody else has just begun one under the key."""
         names, values = RequestRow._fields[1:], request[1:]

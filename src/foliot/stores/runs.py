@@ -119,6 +119,11 @@ class Runs(Part):
     def note_progress(self, rows: Sequence[Row]) -> None:
         self.dialect.update(self.cursor, _PROGRESS, rows)
 
+    def note_report(self, ref: int, progress: str | None) -> None:
+        """What its target says of a run that waits for it; None: that it is at it, and nothing more."""
+        if progress is not None:
+            self._do("UPDATE runs SET progress = ? WHERE ref = ? AND status = 'waiting'", progress, ref)
+
     def ready(self, target: int, until: int, limit: int) -> list[RunRow]:
         """Runs of the target that wait for nothing but a worker, the longest waiting first, held."""
         text = f"SELECT {_RUN} FROM runs r WHERE ready_for = ? AND ready_at <= ? ORDER BY ready_at, ref LIMIT ?"
@@ -134,6 +139,9 @@ class Runs(Part):
 
     def open_runs(self, schedule_ref: int) -> list[RunRow]:
         return self._open(schedule_ref, "1 = 1", 1_000_000)
+
+    def open_of_backfill(self, schedule_ref: int, backfill: int) -> list[RunRow]:
+        return self._open(schedule_ref, f"backfill = {backfill}", 1_000_000)
 
     def _open(self, schedule_ref: int, condition: str, limit: int) -> list[RunRow]:
         # The sign keeps SQLite from walking the whole past of the schedule, which lies in this order, for its few.
@@ -261,6 +269,9 @@ class Runs(Part):
             if value is not None:
                 conditions.append(condition)
                 values.append(value)
+        if wanted.owner is not None:
+            conditions.append("r.schedule_ref IN (SELECT ref FROM schedules WHERE owner = ?)")
+            values.append(wanted.owner)
         if wanted.schedule_ref is not None:
             order = "r.nominal_at DESC, r.created_at DESC, r.ref DESC"
         text = f"SELECT {_RUN} FROM runs r WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT ? OFFSET ?"

@@ -1,23 +1,18 @@
-"""Schedules as their owners see them: configuration, found by id, listed, changed."""
+"""Schedules as their owners see them: configuration, found by id, changed."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import select, text, update
+from sqlalchemy import delete, insert, update
 
-from foliot.domain.schedule import State
-from foliot.rows import ScheduleFilter, ScheduleRow
+from foliot.domain.tenures import Tenure, TenureEnd
+from foliot.rows import ScheduleRow
 from foliot.stores import tables
-from foliot.stores.dialect import InsertMany, Row
+from foliot.stores.dialect import InsertMany, Row, UpdateMany
 from foliot.stores.part import Part
 
-_schedules, _targets, _cursors = tables.schedules, tables.targets, tables.cursors
+_schedules, _cursors, _past = tables.schedules, tables.cursors, tables.past_specs
 
-_COLUMNS = [
-    _targets.c.name.label("target_name") if name == "target_name" else _schedules.c[name]
-    for name in ScheduleRow._fields
-]
-_STATE = [_cursors.c[name] for name in State._fields]
 _COLD = ", ".join("targets.name" if name == "target_name" else f"schedules.{name}" for name in ScheduleRow._fields)
 _IDS_AT_ONCE = 10_000
 _ALL_COLD = f"SELECT {_COLD} FROM schedules JOIN targets ON targets.ref = schedules.target"
@@ -25,9 +20,12 @@ _ALL_COLD = f"SELECT {_COLD} FROM schedules JOIN targets ON targets.ref = schedu
 _INSERT = InsertMany(
     "schedules",
     "ref id:text name:text app:text target spec:text policies:text input:text labels:text memo:text version"
-    " created_at updated_at spec_since grant_ref",
+    " created_at updated_at spec_since grant_ref owner:text",
 )
 _INSERT_CURSOR = InsertMany("cursors", "ref version target swept_to wake_at remaining")
+_PAUSE = UpdateMany("schedules", "pause_note:text paused_by:text version updated_at", keys="ref")
+_LABEL = UpdateMany("schedules", "labels:text version updated_at", keys="ref")
+_SET_VERSION = UpdateMany("cursors", "version", keys="ref")
 
 
 class Schedules(Part):
@@ -55,28 +53,39 @@ class Schedules(Part):
         parts = (ids[start : start + _IDS_AT_ONCE] for start in range(0, len(ids), _IDS_AT_ONCE))
         return [ScheduleRow(*row) for part in parts for row in self._all(text, self.dialect.list_of_texts(part))]
 
-    def list_schedules(self, wanted: ScheduleFilter) -> list[tuple[ScheduleRow, State]]:
-        """Schedules with their state, by id."""
-        query = select(*_COLUMNS, *_STATE).join(_targets, _targets.c.ref == _schedules.c.target)
-        query = query.join(_cursors, _cursors.c.ref == _schedules.c.ref).order_by(_schedules.c.id)
-        if not wanted.include_deleted:
-            query = query.where(_schedules.c.deleted_at.is_(None))
-        if wanted.app is not None:
-            query = query.where(_schedules.c.app == wanted.app)
-        if wanted.target is not None:
-            query = query.where(_targets.c.name == wanted.target)
-        if wanted.after_id is not None:
-            query = query.where(_schedules.c.id > wanted.after_id)
-        for number, (name, value) in enumerate(sorted(wanted.labels.items())):
-            key, said = f"label_{number}", f"value_{number}"
-            query = query.where(text(self.dialect.label_is(key, said)).bindparams(**{key: name, said: value}))
-        if wanted.limit is not None:
-            query = query.limit(wanted.limit)
-        cold = len(_COLUMNS)
-        return [(ScheduleRow(*row[:cold]), State(*row[cold:])) for row in self.cx.execute(query)]
-
     def update_schedule(self, ref: int, **changes: Any) -> None:
         self.cx.execute(update(_schedules).where(_schedules.c.ref == ref).values(**changes))
+
+    def note_pauses(self, rows: Sequence[Row]) -> None:
+        """Why each schedule is paused and by whom, its version, and when that was said."""
+        self.dialect.update(self.cursor, _PAUSE, rows)
+        self._set_versions(rows)
+
+    def label(self, rows: Sequence[Row]) -> None:
+        """The labels of each schedule, its version, and when that was said."""
+        self.dialect.update(self.cursor, _LABEL, rows)
+        self._set_versions(rows)
+
+    def _set_versions(self, rows: Sequence[Row]) -> None:
+        """Of the cursors: each row ends in a version, a moment and a schedule."""
+        self.dialect.update(self.cursor, _SET_VERSION, [(row[-3], row[-1]) for row in rows])
+
+    def keep_spec(self, ref: int, tenure: Tenure) -> None:
+        """What the schedule's spec was, and when."""
+        self.cx.execute(insert(_past).values(schedule_ref=ref, **tenure._asdict()))
+
+    def past_specs(self, refs: Iterable[int]) -> dict[int, list[Tenure]]:
+        """By schedule, in the order in which they ended; one that has had but one spec is not listed."""
+        which = self.dialect.any_of("schedule_ref")
+        text = f"SELECT schedule_ref, spec, since, until, ended_by FROM past_specs WHERE {which} ORDER BY ref"
+        found: dict[int, list[Tenure]] = {}
+        for ref, spec, since, until, ended_by in self._all(text, self.dialect.list_of(refs)):
+            found.setdefault(ref, []).append(Tenure(spec, since, until, TenureEnd(ended_by)))
+        return found
+
+    def remove_past_specs(self, ref: int, before: int) -> None:
+        """Those whose slots are all older than that."""
+        self.cx.execute(delete(_past).where(_past.c.schedule_ref == ref, _past.c.until < before))
 
     def set_version(self, ref: int, version: int, target: int) -> None:
         """What the cursor knows of the configuration: which it is, and who can run it."""

@@ -53,7 +53,7 @@ class Spendings(Part):
         these, among = self.dialect.list_of(run_refs), self.dialect.any_of("run_ref")
         text = (
             "SELECT ref FROM grants WHERE ref IN (SELECT schedules.grant_ref FROM spendings JOIN schedules"
-            f" ON schedules.ref = spendings.owner_ref WHERE owner = '{Owner.SCHEDULE}' AND {among}"
+            f" ON schedules.ref = spendings.owner_ref WHERE spendings.owner = '{Owner.SCHEDULE}' AND {among}"
             f" UNION ALL SELECT owner_ref FROM spendings WHERE owner = '{Owner.GRANT}' AND {among})"
             f" ORDER BY ref{self.dialect.lock}"
         )

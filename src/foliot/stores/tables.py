@@ -3,16 +3,11 @@
 Cold configuration and the narrow cursor that moves with every slot are two tables. Rows have appending integer keys.
 """
 
-from collections.abc import Iterable
-
 from sqlalchemy import (
-    BigInteger,
     CheckConstraint,
     Column,
     ForeignKey,
     Index,
-    Integer,
-    MetaData,
     Sequence,
     Table,
     Text,
@@ -20,6 +15,7 @@ from sqlalchemy import (
     text,
 )
 
+from foliot.domain.access import Role
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.budgets import Owner
 from foliot.domain.credits import Posting
@@ -29,26 +25,11 @@ from foliot.domain.node_states import NodeStatus
 from foliot.domain.policies import Overlap
 from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.runs import Hold, Kind, Order, Reason, Status
+from foliot.domain.tenures import TenureEnd
+from foliot.stores import service_tables
+from foliot.stores.schema import Number, metadata, one_of
 
-metadata = MetaData(
-    naming_convention={
-        "ix": "%(table_name)s_%(column_0_N_name)s",
-        "uq": "%(table_name)s_%(column_0_N_name)s_key",
-        "ck": "%(table_name)s_%(constraint_name)s_check",
-        "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
-        "pk": "%(table_name)s_pkey",
-    }
-)
-
-Number = BigInteger().with_variant(Integer, "sqlite")
-"""An instant, a key or a count. SQLite's strict tables know one integer type."""
-
-
-def one_of(column: str, words: Iterable[str], *, likeliest: str | None = None) -> CheckConstraint:
-    """A closed list, as comparisons: SQLite builds a table for each IN list, which costs more than the row."""
-    ordered = sorted(map(str, words), key=lambda word: (word != likeliest, word))
-    return CheckConstraint(" OR ".join(f"{column} = '{word}'" for word in ordered), name=column)
-
+__all__ = ["metadata", "service_tables"]
 
 targets = Table(
     "targets",
@@ -64,7 +45,11 @@ users = Table(
     metadata,
     Column("ref", Number, primary_key=True),
     Column("id", Text, nullable=False, unique=True),
+    Column("role", Text, nullable=False, server_default=text(f"'{Role.MEMBER}'")),
+    # Whoever is, has no say any more; what is theirs stays.
+    Column("disabled_at", Number),
     Column("created_at", Number, nullable=False),
+    one_of("role", Role),
     sqlite_strict=True,
 )
 
@@ -96,6 +81,7 @@ postings = Table(
     one_of("kind", Posting),
     sqlite_strict=True,
 )
+Index("postings_account", postings.c.account_ref, postings.c.ref)
 
 receipts = Table(
     "receipts",
@@ -150,9 +136,10 @@ grants = Table(
     Column("created_at", Number, nullable=False),
     sqlite_strict=True,
 )
-Index("grants_user", grants.c.user_ref)
+Index("grants_user", grants.c.user_ref, grants.c.ref)
 
-# Raised by whoever changes a grant, and held until its commit: who sees the same number has seen every change.
+# Raised by whoever changes a grant, and held until its commit: who sees the same number has seen every change. That of
+# the webhooks is how many there are.
 revisions = Table(
     "revisions",
     metadata,
@@ -184,8 +171,30 @@ schedules = Table(
     Column("pruned_before", Number, nullable=False, server_default=text("0")),
     # No foreign key: a schedule whose grant is not there is a case of its own, and skips its slots.
     Column("grant_ref", Number, nullable=False),
+    # The user who sees and changes it.
+    Column("owner", Text, nullable=False),
+    # What its set said of it when it was applied last; none when it belongs to no set.
+    Column("declared", Text),
     sqlite_strict=True,
 )
+Index("schedules_owner", schedules.c.owner, schedules.c.id)
+Index("schedules_name", schedules.c.name, schedules.c.id)
+Index("schedules_updated", schedules.c.updated_at)
+
+# What a schedule's spec was before it was edited, and the stretch of time of which it said what was owed.
+past_specs = Table(
+    "past_specs",
+    metadata,
+    Column("ref", Number, primary_key=True),
+    Column("schedule_ref", Number, ForeignKey("schedules.ref"), nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("since", Number, nullable=False),
+    Column("until", Number, nullable=False),
+    Column("ended_by", Text, nullable=False),
+    one_of("ended_by", TenureEnd),
+    sqlite_strict=True,
+)
+Index("past_specs_schedule", past_specs.c.schedule_ref, past_specs.c.until)
 
 cursors = Table(
     "cursors",
@@ -209,6 +218,12 @@ cursors = Table(
     postgresql_with={"fillfactor": 50},
 )
 Index("cursors_wake", cursors.c.target, cursors.c.wake_at, cursors.c.ref)
+# For lists by what fires next, and then of all that has nothing to come. Whoever looks for what is due, paused or not,
+# does not come this way.
+_COMING = text("wake_at IS NOT NULL AND pause_from IS NULL")
+_IDLE = text("wake_at IS NULL OR pause_from IS NOT NULL")
+Index("cursors_coming", cursors.c.wake_at, cursors.c.ref, sqlite_where=_COMING, postgresql_where=_COMING)
+Index("cursors_idle", cursors.c.ref, sqlite_where=_IDLE, postgresql_where=_IDLE)
 
 # PostgreSQL draws the keys of runs in blocks; on SQLite the one process counts by itself.
 run_refs = Sequence("run_refs", increment=1000, metadata=metadata)
@@ -340,6 +355,18 @@ gaps = Table(
 )
 Index("gaps_slots", gaps.c.schedule_ref, gaps.c.first_at)
 
+# What the engine could not work on: it is left alone until then, and others are not kept waiting for it.
+troubles = Table(
+    "troubles",
+    metadata,
+    Column("schedule_ref", Number, ForeignKey("schedules.ref"), primary_key=True, autoincrement=False),
+    Column("times", Number, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("since", Number, nullable=False),
+    Column("until", Number, nullable=False),
+    sqlite_strict=True,
+)
+
 backfills = Table(
     "backfills",
     metadata,
@@ -358,6 +385,7 @@ backfills = Table(
     Column("input", Text),
     Column("created_at", Number, nullable=False),
     Column("ended_at", Number),
+    Column("cancelled_at", Number),
     one_of("which", Which),
     one_of("direction", Direction),
     sqlite_strict=True,
@@ -386,6 +414,7 @@ workflows = Table(
     metadata,
     Column("ref", Number, primary_key=True),
     Column("id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
     Column("version", Number, nullable=False),
     Column("dag", Text, nullable=False),
     Column("hash", Text, nullable=False),
@@ -394,6 +423,7 @@ workflows = Table(
     UniqueConstraint("id", "version", name="workflows_version"),
     sqlite_strict=True,
 )
+Index("workflows_owner", workflows.c.owner, workflows.c.id)
 
 node_states = Table(
     "node_states",

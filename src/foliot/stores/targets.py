@@ -2,28 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import select
-
-from foliot.stores import tables
 from foliot.stores.part import Part
-
-_targets = tables.targets
 
 
 class Targets(Part):
     def target_refs(self, names: Iterable[str]) -> dict[str, int]:
         """The numbers of these targets, given now to those that had none."""
         wanted = sorted(set(names))
-        query = select(_targets.c.name, _targets.c.ref).where(_targets.c.name.in_(wanted))
-        found = {row.name: row.ref for row in self.cx.execute(query)}
+        found = self._known(wanted)
         if len(found) < len(wanted):
             # First, so that of those who add targets each waits here, and nobody in a circle.
             self._tell("targets")
             for name in wanted:
                 if name not in found:
                     self._do("INSERT INTO targets (name) VALUES (?) ON CONFLICT DO NOTHING", name)
-            found = {row.name: row.ref for row in self.cx.execute(query)}
+            found = self._known(wanted)
         return found
+
+    def _known(self, names: Sequence[str]) -> dict[str, int]:
+        text = f"SELECT name, ref FROM targets WHERE {self.dialect.any_text_of('name')}"
+        return {str(name): int(ref) for name, ref in self._all(text, self.dialect.list_of_texts(names))}
 
     def targets_of(self, provider: str) -> dict[str, int]:
         """The numbers of all targets of a provider, given as `provider:`."""
@@ -33,8 +31,8 @@ class Targets(Part):
     def unregistered(self, names: Iterable[str]) -> list[str]:
         """Those of these that no program has registered yet; `provider:*` stands for the provider as a whole."""
         wanted = {_stored(name): name for name in names}
-        query = select(_targets.c.name).where(_targets.c.name.in_(wanted), _targets.c.registered_at.is_not(None))
-        registered = set(self.cx.execute(query).scalars())
+        text = f"SELECT name FROM targets WHERE {self.dialect.any_text_of('name')} AND registered_at IS NOT NULL"
+        registered = {str(name) for (name,) in self._all(text, self.dialect.list_of_texts(wanted))}
         return sorted(name for stored, name in wanted.items() if stored not in registered)
 
     def register_targets(self, names: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 """Workers: who holds leases, until when, and who is gone."""
 
+from foliot.lines import WorkerLine
 from foliot.rows import Expired, News
 from foliot.stores.part import Part
 
@@ -42,9 +43,33 @@ class Workers(Part):
             "SELECT (SELECT lease_until FROM workers WHERE lease_until IS NOT NULL AND ref <> ?"
             " ORDER BY lease_until LIMIT 1), coalesce((SELECT number FROM revisions WHERE name = 'grants'), 0),"
             " (SELECT min(expires_at) FROM questions WHERE closed_at IS NULL),"
-            " coalesce((SELECT number FROM revisions WHERE name = 'targets'), 0)"
+            " coalesce((SELECT number FROM revisions WHERE name = 'targets'), 0),"
+            " coalesce((SELECT number FROM revisions WHERE name = 'webhooks'), 0),"
+            # Where there is no webhook, nobody looks for what it could be told.
+            " (SELECT coalesce((SELECT 0 FROM notices WHERE addressed_at IS NULL LIMIT 1),"
+            " (SELECT min(next_at) FROM deliveries WHERE next_at IS NOT NULL))"
+            " FROM revisions WHERE name = 'webhooks' AND number > 0)"
         )
         return News(*self._all(text, but)[0])
+
+    def worker_lines(self, limit: int) -> list[WorkerLine]:
+        """Those that have not left, the last seen first."""
+        running = "(SELECT count(*) FROM runs WHERE runs.worker = workers.ref AND runs.status = 'running')"
+        text = f"SELECT name, started_at, seen_at, lease_until, {running} FROM workers WHERE stopped_at IS NULL"
+        return [WorkerLine(*row) for row in self._all(f"{text} ORDER BY seen_at DESC, ref DESC LIMIT ?", limit)]
+
+    def count_workers(self, since: int) -> tuple[int, int]:
+        """How many that have not stopped were seen since then, and how many were not."""
+        text = (
+            "SELECT coalesce(sum(CASE WHEN seen_at >= ? THEN 1 ELSE 0 END), 0), count(*)"
+            " FROM workers WHERE stopped_at IS NULL"
+        )
+        seen, known = self._all(text, since)[0]
+        return int(seen), int(known) - int(seen)
+
+    def count_expired(self, before: int) -> int:
+        """How many leases ran out before then, and nobody has seen to it."""
+        return int(self._all("SELECT count(*) FROM workers WHERE lease_until < ?", before)[0][0])
 
     def remove_stopped(self, before: int) -> int:
         """Forget workers long gone; all but the newest, whose number SQLite would give to the next."""

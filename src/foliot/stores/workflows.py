@@ -1,10 +1,13 @@
 """Workflows: their versions, and what is recorded of the nodes of each run."""
 
+from foliot.lines import NodeLine, WorkflowLine
 from foliot.rows import NodeRow, WorkflowRow
 from foliot.stores.part import Part
 
 _WORKFLOW = ", ".join(WorkflowRow._fields)
+_LINE = ", ".join(WorkflowLine._fields)
 _NODE = ", ".join(NodeRow._fields)
+_NODE_LINE = ", ".join("substr(error, 1, 200)" if name == "error" else name for name in NodeLine._fields)
 _ENDS = ("status", "attempt", "output", "vars", "reason", "error", "usages", "ended_at")
 """What changes when a node that runs has ended."""
 _SAVE = (
@@ -35,20 +38,39 @@ class Workflows(Part):
         latest = "(SELECT max(version) FROM workflows AS other WHERE other.id = workflows.id)"
         return self._workflows(f"WHERE version = {latest} ORDER BY id")
 
+    def workflows_after(self, owner: str | None, after: str, limit: int) -> list[WorkflowLine]:
+        """The same without their documents, that user's or everybody's, from the id after that."""
+        condition, values = ("AND owner = ? ", [owner]) if owner is not None else ("", [])
+        latest = "version = (SELECT max(version) FROM workflows AS other WHERE other.id = workflows.id)"
+        text = f"SELECT {_LINE} FROM workflows WHERE id > ? {condition}AND {latest} ORDER BY id LIMIT ?"
+        return [WorkflowLine(*row) for row in self._all(text, after, *values, limit)]
+
+    def versions_before(self, workflow_id: str, before: int, limit: int) -> list[WorkflowLine]:
+        """Its versions without their documents, the newest first, from the one before that."""
+        text = f"SELECT {_LINE} FROM workflows WHERE id = ? AND version < ? ORDER BY version DESC LIMIT ?"
+        return [WorkflowLine(*row) for row in self._all(text, workflow_id, before, limit)]
+
     def _workflows(self, condition: str, *values: object) -> list[WorkflowRow]:
         return [WorkflowRow(*row) for row in self._all(f"SELECT {_WORKFLOW} FROM workflows {condition}", *values)]
 
-    def insert_workflow(self, workflow_id: str, version: int, dag: str, digest: str, by: str) -> WorkflowRow:
+    def insert_workflow(
+        self, workflow_id: str, version: int, dag: str, digest: str, owner: str, by: str
+    ) -> WorkflowRow:
         text = (
-            "INSERT INTO workflows (id, version, dag, hash, created_at, created_by) VALUES (?, ?, ?, ?, ?, ?)"
+            "INSERT INTO workflows (id, owner, version, dag, hash, created_at, created_by) VALUES (?, ?, ?, ?, ?, ?, ?)"
             f" RETURNING {_WORKFLOW}"
         )
-        return WorkflowRow(*self._all(text, workflow_id, version, dag, digest, self.now, by)[0])
+        return WorkflowRow(*self._all(text, workflow_id, owner, version, dag, digest, self.now, by)[0])
 
     def node_states(self, run: str) -> list[NodeRow]:
         """In the order in which they came to be."""
         text = f"SELECT {_NODE} FROM node_states WHERE run = ? ORDER BY ref"
         return [NodeRow(*row) for row in self._all(text, run)]
+
+    def node_lines(self, run: str, limit: int) -> list[NodeLine]:
+        """The last of them, in their order, without what they were given and have come to."""
+        text = f"SELECT {_NODE_LINE} FROM node_states WHERE run = ? ORDER BY ref DESC LIMIT ?"
+        return [NodeLine(*row) for row in self._all(text, run, limit)][::-1]
 
     def save_node(self, row: NodeRow) -> NodeRow:
         """Record the node, unless its end is recorded already; what stands there now."""

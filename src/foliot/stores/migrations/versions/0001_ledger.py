@@ -56,6 +56,23 @@ def upgrade() -> None:
         batch_op.create_index("execution_requests_run", ["run"], unique=False)
 
     op.create_table(
+        "kept_answers",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("scope", sa.Text(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("fingerprint", sa.Text(), nullable=False),
+        sa.Column("status", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("headers", sa.Text(), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.PrimaryKeyConstraint("ref", name=op.f("kept_answers_pkey")),
+        sa.UniqueConstraint("scope", "key", name="kept_answers_once"),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("kept_answers", schema=None) as batch_op:
+        batch_op.create_index("kept_answers_age", ["created_at"], unique=False)
+
+    op.create_table(
         "questions",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -231,14 +248,57 @@ def upgrade() -> None:
         sqlite_strict=True,
     )
     op.create_table(
+        "trail",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("actor", sa.Text(), nullable=False),
+        sa.Column("action", sa.Text(), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("details", sa.Text(), nullable=True),
+        sa.Column("request_id", sa.Text(), nullable=True),
+        sa.Column("address", sa.Text(), nullable=True),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("ref", name=op.f("trail_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("trail", schema=None) as batch_op:
+        batch_op.create_index("trail_subject", ["subject", "ref"], unique=False)
+
+    op.create_table(
         "users",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("role", sa.Text(), server_default=sa.text("'member'"), nullable=False),
+        sa.Column("disabled_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.CheckConstraint("role = 'admin' OR role = 'member' OR role = 'viewer'", name=op.f("users_role_check")),
         sa.PrimaryKeyConstraint("ref", name=op.f("users_pkey")),
         sa.UniqueConstraint("id", name=op.f("users_id_key")),
         sqlite_strict=True,
     )
+    op.create_table(
+        "webhooks",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("events", sa.Text(), nullable=False),
+        sa.Column("secret_env", sa.Text(), nullable=False),
+        sa.Column(
+            "all_owners",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            server_default=sa.text("0"),
+            nullable=False,
+        ),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("deleted_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.PrimaryKeyConstraint("ref", name=op.f("webhooks_pkey")),
+        sa.UniqueConstraint("id", name=op.f("webhooks_id_key")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("webhooks", schema=None) as batch_op:
+        batch_op.create_index("webhooks_owner", ["owner"], unique=False)
+
     op.create_table(
         "workers",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -263,6 +323,7 @@ def upgrade() -> None:
         "workflows",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
         sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("dag", sa.Text(), nullable=False),
         sa.Column("hash", sa.Text(), nullable=False),
@@ -272,6 +333,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("id", "version", name="workflows_version"),
         sqlite_strict=True,
     )
+    with op.batch_alter_table("workflows", schema=None) as batch_op:
+        batch_op.create_index("workflows_owner", ["owner", "id"], unique=False)
+
     op.create_table(
         "accounts",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -294,6 +358,27 @@ def upgrade() -> None:
             sqlite_where=sa.text("is_default = 1"),
             postgresql_where=sa.text("is_default = 1"),
         )
+
+    op.create_table(
+        "api_keys",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("rights", sa.Text(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("revoked_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("used_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["user_ref"], ["users.ref"], name=op.f("api_keys_user_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("api_keys_pkey")),
+        sa.UniqueConstraint("digest", name=op.f("api_keys_digest_key")),
+        sa.UniqueConstraint("id", name=op.f("api_keys_id_key")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("api_keys", schema=None) as batch_op:
+        batch_op.create_index("api_keys_user", ["user_ref"], unique=False)
 
     op.create_table(
         "node_states",
@@ -363,11 +448,18 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.Column("grant_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("declared", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(["target"], ["targets.ref"], name=op.f("schedules_target_fkey")),
         sa.PrimaryKeyConstraint("ref", name=op.f("schedules_pkey")),
         sa.UniqueConstraint("id", name=op.f("schedules_id_key")),
         sqlite_strict=True,
     )
+    with op.batch_alter_table("schedules", schema=None) as batch_op:
+        batch_op.create_index("schedules_name", ["name", "id"], unique=False)
+        batch_op.create_index("schedules_owner", ["owner", "id"], unique=False)
+        batch_op.create_index("schedules_updated", ["updated_at"], unique=False)
+
     op.create_table(
         "backfills",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -389,6 +481,7 @@ def upgrade() -> None:
         sa.Column("input", sa.Text(), nullable=True),
         sa.Column("created_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("ended_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("cancelled_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.CheckConstraint(
             "direction = 'newest_first' OR direction = 'oldest_first'", name=op.f("backfills_direction_check")
         ),
@@ -442,6 +535,20 @@ def upgrade() -> None:
         sqlite_strict=True,
     )
     with op.batch_alter_table("cursors", schema=None) as batch_op:
+        batch_op.create_index(
+            "cursors_coming",
+            ["wake_at", "ref"],
+            unique=False,
+            sqlite_where=sa.text("wake_at IS NOT NULL AND pause_from IS NULL"),
+            postgresql_where=sa.text("wake_at IS NOT NULL AND pause_from IS NULL"),
+        )
+        batch_op.create_index(
+            "cursors_idle",
+            ["ref"],
+            unique=False,
+            sqlite_where=sa.text("wake_at IS NULL OR pause_from IS NOT NULL"),
+            postgresql_where=sa.text("wake_at IS NULL OR pause_from IS NOT NULL"),
+        )
         batch_op.create_index("cursors_wake", ["target", "wake_at", "ref"], unique=False)
 
     op.create_table(
@@ -462,6 +569,23 @@ def upgrade() -> None:
         batch_op.create_index("gaps_slots", ["schedule_ref", "first_at"], unique=False)
 
     op.create_table(
+        "troubles",
+        sa.Column(
+            "schedule_ref",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=False,
+            nullable=False,
+        ),
+        sa.Column("times", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("error", sa.Text(), nullable=False),
+        sa.Column("since", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("until", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["schedule_ref"], ["schedules.ref"], name=op.f("troubles_schedule_ref_fkey")),
+        sa.PrimaryKeyConstraint("schedule_ref", name=op.f("troubles_pkey")),
+        sqlite_strict=True,
+    )
+
+    op.create_table(
         "grants",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("user_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -478,7 +602,53 @@ def upgrade() -> None:
         sqlite_strict=True,
     )
     with op.batch_alter_table("grants", schema=None) as batch_op:
-        batch_op.create_index("grants_user", ["user_ref"], unique=False)
+        batch_op.create_index("grants_user", ["user_ref", "ref"], unique=False)
+
+    op.create_table(
+        "notices",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("event", sa.Text(), nullable=False),
+        sa.Column("schedule_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("data", sa.Text(), nullable=False),
+        sa.Column("addressed_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.CheckConstraint(
+            "event = 'budget.reached' OR event = 'run.failed' OR event = 'run.missed' OR event = 'run.recovered' OR event = 'run.waiting'",
+            name=op.f("notices_event_check"),
+        ),
+        sa.ForeignKeyConstraint(["schedule_ref"], ["schedules.ref"], name=op.f("notices_schedule_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("notices_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("notices", schema=None) as batch_op:
+        batch_op.create_index("notices_age", ["at"], unique=False)
+        batch_op.create_index(
+            "notices_new",
+            ["ref"],
+            unique=False,
+            sqlite_where=sa.text("addressed_at IS NULL"),
+            postgresql_where=sa.text("addressed_at IS NULL"),
+        )
+
+    op.create_table(
+        "past_specs",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("schedule_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("spec", sa.Text(), nullable=False),
+        sa.Column("since", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("until", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("ended_by", sa.Text(), nullable=False),
+        sa.CheckConstraint(
+            "ended_by = 'deletion' OR ended_by = 'edit' OR ended_by = 'limit'",
+            name=op.f("past_specs_ended_by_check"),
+        ),
+        sa.ForeignKeyConstraint(["schedule_ref"], ["schedules.ref"], name=op.f("past_specs_schedule_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("past_specs_pkey")),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("past_specs", schema=None) as batch_op:
+        batch_op.create_index("past_specs_schedule", ["schedule_ref", "until"], unique=False)
 
     op.create_table(
         "postings",
@@ -495,6 +665,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("account_ref", "kind", "reference", name="postings_once"),
         sqlite_strict=True,
     )
+    with op.batch_alter_table("postings", schema=None) as batch_op:
+        batch_op.create_index("postings_account", ["account_ref", "ref"], unique=False)
+
     op.create_table(
         "receipts",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -515,3 +688,30 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("receipts", schema=None) as batch_op:
         batch_op.create_index("receipts_run", ["run_ref"], unique=False)
+
+    op.create_table(
+        "deliveries",
+        sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("notice_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("webhook_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column(
+            "tries", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column("next_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("arrived_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["notice_ref"], ["notices.ref"], name=op.f("deliveries_notice_ref_fkey")),
+        sa.ForeignKeyConstraint(["webhook_ref"], ["webhooks.ref"], name=op.f("deliveries_webhook_ref_fkey")),
+        sa.PrimaryKeyConstraint("ref", name=op.f("deliveries_pkey")),
+        sa.UniqueConstraint("notice_ref", "webhook_ref", name="deliveries_once"),
+        sqlite_strict=True,
+    )
+    with op.batch_alter_table("deliveries", schema=None) as batch_op:
+        batch_op.create_index(
+            "deliveries_due",
+            ["next_at"],
+            unique=False,
+            sqlite_where=sa.text("next_at IS NOT NULL"),
+            postgresql_where=sa.text("next_at IS NOT NULL"),
+        )
+        batch_op.create_index("deliveries_webhook", ["webhook_ref", "ref"], unique=False)

@@ -1,0 +1,23 @@
+"""Asking before something is destroyed or changed a lot; nobody is asked where nobody can answer."""
+
+import sys
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from foliot.domain.errors import Invalid
+
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Only show what would be done.")]
+
+
+def check_meant(question: str, yes: bool) -> None:
+    """Go on when that is meant; Invalid where nobody is there to say so."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Invalid(f"{question} There is nobody here to ask: say --yes if that is meant")
+    if not typer.confirm(question, err=True):
+        typer.echo("foliot: nothing was changed", err=True)
+        raise typer.Exit(1)

@@ -1,0 +1,172 @@
+"""What is printed: a table for people, JSON, JSON lines, YAML or names for programs. Data only, on standard output."""
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+Item = Mapping[str, Any]
+Cell = str | Callable[[Item], Any]
+"""The name of a field, or what is made of the whole."""
+
+
+_FRACTION = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$")
+"""Of a second: nobody reads it in a table."""
+
+
+class Output(StrEnum):
+    """How an answer is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+    YAML = "yaml"
+    NAME = "name"
+
+
+class View(NamedTuple):
+    """How things of one kind are shown to people, and by which field they are called."""
+
+    columns: Mapping[str, Cell]
+    name: str = "id"
+    details: Callable[[Item], Item] = dict
+    """What is told of one of them alone."""
+
+    def row(self, item: Item) -> list[str]:
+        return [_FRACTION.sub(r"\1Z", cell_text(_value(item, cell))) for cell in self.columns.values()]
+
+
+_COLOURS = {
+    "green": ("success", "active", "arrived", "running"),
+    "red": ("error", "cancelled", "given_up"),
+    "yellow": ("skipped", "paused", "waiting", "pending"),
+}
+_COLOUR_OF = {word: colour for colour, words in _COLOURS.items() for word in words}
+
+
+def print_items(items: Iterable[Item], view: View, output: Output) -> None:
+    """Several things; as lines they are printed as they come."""
+    match output:
+        case Output.TABLE:
+            _print_table(list(view.columns), [view.row(item) for item in items])
+        case Output.JSON:
+            _print_json(list(items))
+        case Output.YAML:
+            _print_yaml(list(items))
+        case Output.JSONL:
+            for item in items:
+                print(json.dumps(item, ensure_ascii=False), flush=True)
+        case Output.NAME:
+            for item in items:
+                print(item[view.name], flush=True)
+
+
+def print_item(item: Item, view: View, output: Output) -> None:
+    """One thing, for people with all that is known of it."""
+    match output:
+        case Output.TABLE:
+            print("\n".join(_field_lines(view.details(item))))
+        case Output.JSON:
+            _print_json(item)
+        case _:
+            print_items([item], view, output) if output is not Output.YAML else _print_yaml(item)
+
+
+def print_document(document: Item, output: Output) -> None:
+    """A file: as JSON if that is asked for, else as YAML."""
+    if output is Output.JSON:
+        _print_json(document)
+    else:
+        _print_yaml(document)
+
+
+def cell_text(value: Any) -> str:
+    """A value on one line."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    parts = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping | list):
+        return " ".join(str(value).split())
+    if not all(isinstance(part, str | int) for part in parts):
+        return json.dumps(value, ensure_ascii=False)
+    named = [f"{name}={part}" for name, part in value.items()] if isinstance(value, Mapping) else map(str, value)
+    return ", ".join(named)
+
+
+def has_colour(stream: Any = None) -> bool:
+    """Whether people look at it, and did not ask for none."""
+    return (stream or sys.stdout).isatty() and not os.environ.get("NO_COLOR")
+
+
+def columns_of(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows as lines of one text, as wide as what is in them."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _value(item: Item, cell: Cell) -> Any:
+    return cell(item) if callable(cell) else item.get(cell)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _print_yaml(value: Any) -> None:
+    # Imported here: it takes longer than most of what is asked for.
+    import yaml  # noqa: PLC0415
+
+    print(yaml.safe_dump(value, sort_keys=False, allow_unicode=True), end="")
+
+
+def _field_lines(item: Item) -> Iterator[str]:
+    """A line for each field, and below it what has several lines."""
+    width = max(map(len, item), default=0)
+    for name, value in item.items():
+        if isinstance(value, Mapping) and not _is_flat(value):
+            below = list(_field_lines(value))
+        elif isinstance(value, list) and value and all(isinstance(part, Mapping) for part in value):
+            below = columns_of([[key.upper() for key in value[0]], *_rows_of(value)])
+        elif isinstance(value, str) and "\n" in value:
+            below = value.splitlines()
+        else:
+            yield f"{name + ':':<{width + 2}}{cell_text(value)}".rstrip()
+            continue
+        yield f"{name}:"
+        yield from (f"  {line}" for line in below)
+
+
+def _is_flat(value: Mapping[str, Any]) -> bool:
+    return all(isinstance(part, str | int) and not isinstance(part, bool) for part in value.values())
+
+
+def _rows_of(parts: Sequence[Item]) -> list[list[str]]:
+    return [[cell_text(part.get(key)) for key in parts[0]] for part in parts]
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if sys.stdout.isatty():
+        _print_rich(header, rows)
+    else:
+        print("\n".join(columns_of([header, *rows])))
+
+
+def _print_rich(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """For a terminal: folded to its width, and what matters in colour."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(header):
+        # What it is called is to be copied from here.
+        table.add_column(name, overflow="fold", no_wrap=number == 0)
+    for row in rows:
+        table.add_row(*(Text(cell, style=_COLOUR_OF.get(cell, "")) for cell in row))
+    Console(no_color=not has_colour(), width=shutil.get_terminal_size().columns, highlight=False).print(table)

@@ -1,0 +1,83 @@
+"""Where the server is and by which key it is asked: a flag, else the environment, else the profile of this user."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from foliot.domain.errors import Invalid, Unavailable
+
+URL = "FOLIOT_URL"
+KEY = "FOLIOT_KEY"
+DEFAULT_URL = "http://127.0.0.1:8420"
+
+
+class Profile(NamedTuple):
+    """What a user need not say every time."""
+
+    url: str | None = None
+    key: str | None = None
+
+
+def profile_path() -> Path:
+    """Where the profile of this user is."""
+    home = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(home) if home else Path.home() / ".config") / "foliot" / "profile.toml"
+
+
+def read_profile() -> Profile:
+    """What is in it; nothing when there is none."""
+    path = profile_path()
+    try:
+        said = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return Profile()
+    except (OSError, ValueError) as error:
+        raise Invalid(f'the profile {path} takes `url = "…"` and `key = "…"`: {error}') from error
+    found = {name: said[name] for name in Profile._fields if name in said}
+    if not all(isinstance(value, str) for value in found.values()):
+        raise Invalid(f"the profile {path} takes url and key as text")
+    return Profile(**found)
+
+
+def write_profile(profile: Profile) -> Path:
+    """Keep it where only this user can read it."""
+    lines = [f'{name} = "{value}"\n' for name, value in profile._asdict().items() if value is not None]
+    return keep_private(profile_path(), "".join(lines))
+
+
+def keep_private(path: Path, text: str) -> Path:
+    """Write a file that is never readable by others, not even for a moment."""
+    try:
+        for folder in (profile_path().parent, path.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        new = path.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+        new.replace(path)
+    except OSError as error:
+        remedy = "name a folder of yours with XDG_CONFIG_HOME"
+        raise Unavailable(f"{path} cannot be written: {error.strerror}: {remedy}") from error
+    return path
+
+
+def server_url(flag: str | None, profile: Profile) -> str:
+    """Where to ask."""
+    url = flag or os.environ.get(URL) or profile.url or DEFAULT_URL
+    if not url.startswith(("http://", "https://")):
+        raise Invalid(f"a server's URL begins with http:// or https://, got {url!r}")
+    return url.rstrip("/")
+
+
+def api_key(file: str | None, profile: Profile) -> str | None:
+    """By which key; never a flag's own value, which every process on the machine could read."""
+    if file is not None:
+        try:
+            key = Path(file).read_text().strip()
+        except (OSError, ValueError) as error:
+            raise Invalid(f"--key-file takes a file with a key in it, got {file!r}: {error}") from error
+        if not key:
+            raise Invalid(f"--key-file takes a file with a key in it, {file!r} is empty")
+        return key
+    return os.environ.get(KEY) or profile.key

@@ -1,0 +1,162 @@
+"""The application: routes, what surrounds every request, and what every error becomes."""
+
+import logging
+from collections.abc import Iterable
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from foliot import chance
+from foliot.domain.errors import DatabaseDown, Refusal, Unavailable
+from foliot.domain.pace import Pace
+from foliot.http import health, internal, registrar, v1, webhooks_in
+from foliot.http.asking import GUARDS, PUBLIC, right_of
+from foliot.http.errors import TITLES, problem, refused
+from foliot.http.limits import BodyLimits, RateLimits
+from foliot.http.service import Service
+from foliot.http.streams import Streams
+from foliot.http.traffic import Traffic, tell_request
+from foliot.ports import Clock
+
+log = logging.getLogger("foliot.http")
+
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""On every answer, unless it has its own."""
+_CUT_OFF = 499
+"""For what was never answered: whoever asked had left."""
+_MOST_ERRORS = 20
+"""That are told at once."""
+
+
+def application(service: Service, clock: Clock, pace: Pace, routers: Iterable[APIRouter] = ()) -> FastAPI:
+    """All routes over the service. ValueError when one of them has not declared what it needs."""
+    app = FastAPI(
+        title="Foliot",
+        version="1",
+        summary="Durable scheduling: schedules, their runs, and why each moment did or did not run.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.state.streams = Streams(service.watcher)
+    app.state.limits = RateLimits(clock, pace)
+    app.state.traffic = traffic = Traffic()
+    for router in (health.router, *v1.ROUTERS, internal.router, registrar.router, webhooks_in.router, *routers):
+        check_declared(router)
+        # As they are: `include_router` would make each of them anew when it is first asked for, while slots wait.
+        app.router.routes.extend(router.routes)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _failed)
+    app.add_middleware(BodyLimits)
+    app.add_middleware(Surroundings, clock=clock, traffic=traffic)
+    return app
+
+
+def check_declared(router: APIRouter) -> None:
+    """Deny by default: every route says what it needs, and one that is not public asks in that way who is there."""
+    for route in router.routes:
+        assert isinstance(route, APIRoute), route
+        right = right_of(route.endpoint)
+        if right is None:
+            raise ValueError(f"{route.path} declares no right: say @needs(...) above its handler")
+        asking = [dependency.call for dependency in route.dependant.dependencies if dependency.call in GUARDS]
+        if right == PUBLIC and asking:
+            raise ValueError(f"{route.path} is public and asks who is there: declare a right")
+        fits = [guard for guard in asking if guard is not None and GUARDS[guard](right)]
+        if right != PUBLIC and (len(asking) != 1 or len(fits) != 1):
+            raise ValueError(
+                f"{route.path} needs {right} and does not ask for it who is there: take an Ask of its kind"
+            )
+
+
+class Surroundings:
+    """Every request has an id, and its answer too, with headers that keep browsers careful; and all are counted."""
+
+    def __init__(self, app: ASGIApp, clock: Clock, traffic: Traffic) -> None:
+        self._app = app
+        self._clock = clock
+        self._traffic = traffic
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id, began, status = chance.short(), self._clock.steady(), _CUT_OFF
+        has_begun = False
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        async def surrounded(message: Message) -> None:
+            nonlocal status, has_begun
+            if message["type"] == "http.response.start":
+                status, has_begun = message["status"], True
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = request_id
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, surrounded)
+        except Exception as error:
+            # Here, and not by a handler: after one the server ends the connection, and the next request with it.
+            if has_begun:
+                raise
+            await _crashed(request_id, error)(scope, receive, surrounded)
+        finally:
+            seconds = self._clock.steady() - began
+            self._traffic.note(scope, status, seconds)
+            tell_request(scope, status, seconds)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    request_id = request.state.request_id
+    if isinstance(error, DatabaseDown):
+        log.warning("request %s was not carried out: %s", request_id, error, extra={"request_id": request_id})
+        error = Unavailable(f"the database cannot be used now: try again in a moment; the log has it as {request_id}")
+    return refused(error, request_id)
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    """What does not fit the schema: where it is, what is wrong, and never what was given."""
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    wrong = [{"where": ".".join(map(str, one["loc"])), "what": str(one["msg"])} for one in found[:_MOST_ERRORS]]
+    is_unreadable = any(one["type"] == "json_invalid" for one in found)
+    first = wrong[0]
+    detail = f"{first['where']}: {first['what']}"
+    status, code = (400, "unreadable") if is_unreadable else (422, "invalid")
+    return problem(status, code, detail, request.state.request_id, errors=wrong)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    codes = {404: "not_found", 405: "not_allowed"}
+    code = codes.get(error.status_code, "invalid" if error.status_code < 500 else "internal")
+    detail = TITLES.get(error.status_code, str(error.detail))
+    if error.status_code == 404:
+        detail = f"there is no {request.url.path} here: /api/v1/openapi.json lists what there is"
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        detail = f"{request.url.path} takes {headers.get('Allow', 'no')} requests, got {request.method}"
+    return problem(error.status_code, code, detail, request.state.request_id, headers=headers)
+
+
+def _crashed(request_id: str, error: Exception) -> Response:
+    log.error("request %s failed", request_id, exc_info=error)
+    return problem(500, "internal", f"this is our fault: the log has it as {request_id}", request_id)

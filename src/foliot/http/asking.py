@@ -1,0 +1,258 @@
+"""Who asks, by which right, and under which key: what every handler of the API is given."""
+
+import json
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from foliot.domain.access import Principal, Right, check_right
+from foliot.domain.errors import Invalid, Unidentified
+from foliot.domain.keys import is_key
+from foliot.http.doors import SIGNER
+from foliot.http.schemas import written
+from foliot.http.service import Service
+from foliot.services.desk import Caller, Once, Told, ToldBefore
+from foliot.services.verbs import Verbs
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+PUBLIC = "public"
+"""Instead of a right: whoever asks is answered."""
+SERVICE = "service"
+"""Services only: they show a secret or a token, and no API key will do."""
+SIGNED = "signed"
+"""Whoever has the secret that the message itself is signed with."""
+_RIGHT = "__foliot_right__"
+LONGEST_KEY = 255
+"""Of an Idempotency-Key."""
+_LARGE = 64 * 1024
+
+bearer = HTTPBearer(auto_error=False, description="An API key: `foliot key create` makes one.")
+service_bearer = HTTPBearer(
+    scheme_name="Service", auto_error=False, description="The secret of a service, or a token that it was issued."
+)
+either_bearer = HTTPBearer(
+    scheme_name="KeyOrService", auto_error=False, description="An API key, or the secret or token of a service."
+)
+
+
+class OrService(NamedTuple):
+    """Whoever has the right, and every service."""
+
+    right: Right
+
+
+Needed = Right | OrService | str
+
+
+def needs(right: Needed) -> Callable[[F], F]:
+    """Declare what a route needs; one that declares nothing stops the start."""
+
+    def declare(handler: F) -> F:
+        setattr(handler, _RIGHT, right)
+        return handler
+
+    return declare
+
+
+def right_of(handler: Callable[..., Any]) -> Needed | None:
+    """What was declared."""
+    found: Needed | None = getattr(handler, _RIGHT, None)
+    return found
+
+
+class Ask:
+    """A request of somebody who may make it."""
+
+    def __init__(
+        self, service: Service, principal: Principal, request_id: str, address: str | None, key: str | None, what: str
+    ) -> None:
+        self.service = service
+        self.principal = principal
+        self.request_id = request_id
+        self.address = address
+        self._key = key
+        self._what = what
+
+    @property
+    def verbs(self) -> Verbs:
+        """Those of the caller, without a key: for what changes nothing, or may be done twice."""
+        return self.service.verbs_for(Caller(self.principal, self.request_id, self.address))
+
+    def write(
+        self,
+        act: Callable[[Verbs], T],
+        shown: Callable[[T], BaseModel | None],
+        *,
+        status: int = 200,
+        headers: Callable[[T], Mapping[str, str]] = lambda _: {},
+        kept: Callable[[T], BaseModel | None] | None = None,
+    ) -> Response:
+        """Do it, once under the caller's key if there is one; what it comes to is answered, now and when told again.
+
+        `kept` is what is told again, where that is less: what is secret is never kept.
+        """
+
+        def told(result: T, shown: Callable[[T], BaseModel | None] = kept or shown) -> Told:
+            model = shown(result)
+            return Told(status, headers(result), "" if model is None else written(model))
+
+        once = None if self._key is None else Once(*self._scope(), told)
+        verbs = self.service.verbs_for(Caller(self.principal, self.request_id, self.address, once))
+        try:
+            return _response(told(act(verbs), shown), {})
+        except ToldBefore as before:
+            return _response(before.told, {"Idempotency-Replayed": "true"})
+
+    def changes_access(self, act: Callable[[Verbs], T], shown: Callable[[T], BaseModel | None]) -> Response:
+        """The same for a change of who may come in: it holds here from now on."""
+        response = self.write(act, shown)
+        self.service.doorkeeper.forget()
+        return response
+
+    def _scope(self) -> tuple[str, str, str]:
+        assert self._key is not None
+        method_and_route, _, fingerprint = self._what.rpartition(" ")
+        return f"{self.principal.user} {method_and_route}", self._key, fingerprint
+
+
+def answered(model: BaseModel, headers: Mapping[str, str] | None = None, *, status: int = 200) -> Response:
+    """What is read, as JSON."""
+    return Response(written(model), status, headers, media_type="application/json")
+
+
+def _response(told: Told, more: Mapping[str, str]) -> Response:
+    headers = {**told.headers, **more}
+    if not told.body:
+        return Response(status_code=told.status, headers=headers)
+    return Response(told.body, told.status, headers, media_type="application/json")
+
+
+async def ask(request: Request, _: object = Depends(bearer)) -> Ask:
+    """Who asks, once it is known that they may ask for this."""
+    right = right_of(request.scope["route"].endpoint)
+    assert isinstance(right, Right), "a route that is not public declares a right"
+    return await _asked(request, await _permitted(request, right))
+
+
+async def ask_service(request: Request, _: object = Depends(service_bearer)) -> Ask:
+    """Which service asks. What is done once under a key has its own rules there."""
+    return _ask_of(request, await _service(request), None, "")
+
+
+async def ask_service_once(request: Request, _: object = Depends(service_bearer)) -> Ask:
+    """The same, for what is done once under the caller's key as people's writes are."""
+    return await _asked(request, await _service(request))
+
+
+async def ask_either(request: Request, _: object = Depends(either_bearer)) -> Ask:
+    """Who asks: somebody with an API key and the right, or a service."""
+    needed = right_of(request.scope["route"].endpoint)
+    assert isinstance(needed, OrService), "it declares which right, beside services"
+    if is_key(_token(request)):
+        return await _asked(request, await _permitted(request, needed.right))
+    return await _asked(request, await _service(request))
+
+
+async def ask_signed(request: Request) -> Ask:
+    """Whoever has signed the message: known by the secret, and acting for those whom the message names."""
+    service: Service = request.app.state.service
+    await service.door.check_signed(request)
+    return _ask_of(request, SIGNER, None, "")
+
+
+GUARDS: dict[Callable[..., Any], Callable[[Needed], bool]] = {
+    ask: lambda right: isinstance(right, Right),
+    ask_either: lambda right: isinstance(right, OrService),
+    ask_service: lambda right: right == SERVICE,
+    ask_service_once: lambda right: right == SERVICE,
+    ask_signed: lambda right: right == SIGNED,
+}
+"""Who asks who is there, and for which kind of right."""
+
+
+async def _asked(request: Request, principal: Principal) -> Ask:
+    key = _key_of(request)
+    what = f"{request.method} {request.scope['route'].path} {await _fingerprint(request)}" if key is not None else ""
+    return _ask_of(request, principal, key, what)
+
+
+def _ask_of(request: Request, principal: Principal, key: str | None, what: str) -> Ask:
+    service: Service = request.app.state.service
+    client = request.client
+    return Ask(service, principal, request.state.request_id, client.host if client else None, key, what)
+
+
+Asked = Annotated[Ask, Depends(ask)]
+"""What a handler takes to know who asks."""
+AskedByService = Annotated[Ask, Depends(ask_service_once)]
+"""The same where services ask."""
+
+
+async def _permitted(request: Request, right: Right) -> Principal:
+    principal = await _principal(request, request.app.state.service)
+    # For the record of the request.
+    request.state.user = principal.user
+    request.app.state.limits.spend(principal)
+    check_right(principal, right)
+    return principal
+
+
+async def _service(request: Request) -> Principal:
+    service: Service = request.app.state.service
+    return (await service.door.identify(request)).principal
+
+
+def _token(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+async def _principal(request: Request, service: Service) -> Principal:
+    token = _token(request)
+    if not token:
+        raise Unidentified("this needs an API key: send it as `Authorization: Bearer …`")
+    known = service.doorkeeper.known(token)
+    principal = known if known is None or isinstance(known, Principal) else await run_in_threadpool(known)
+    if principal is None:
+        raise Unidentified("that key opens nothing: it is unknown, expired or revoked; ask for another")
+    return principal
+
+
+def _key_of(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not 0 < len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+        raise Invalid(f"Idempotency-Key takes 1 to {LONGEST_KEY} visible ASCII characters")
+    return key
+
+
+async def _fingerprint(request: Request) -> str:
+    """The same for the same request, however its JSON is written."""
+    body = await request.body()
+    # A large one takes its time: nobody else waits for it.
+    said = _said(body) if len(body) < _LARGE else await run_in_threadpool(_said, body)
+    digest = sha256()
+    for part in (
+        request.url.path.encode(),
+        request.url.query.encode(),
+        request.headers.get("if-match", "").encode(),
+        said,
+    ):
+        digest.update(f"{len(part)}:".encode() + part)
+    return digest.hexdigest()
+
+
+def _said(body: bytes) -> bytes:
+    try:
+        return json.dumps(json.loads(body), sort_keys=True, separators=(",", ":")).encode() if body else b""
+    except (ValueError, RecursionError):
+        return body

@@ -1,0 +1,134 @@
+"""Limits: how large and how deep a request may be, how long it may take to arrive, and how often one may be made."""
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from foliot.domain.access import Principal
+from foliot.domain.errors import TooMany
+from foliot.domain.pace import Bucket, Pace, draw, full
+from foliot.http.errors import problem
+from foliot.ports import Clock
+
+LARGEST_BODY = 1024 * 1024
+DEEPEST_JSON = 32
+SLOWEST_BODY = 30.0
+"""Seconds for the whole of it."""
+_MOST_BUCKETS = 10_000
+_TEXT = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
+_PAIR = re.compile(rb"\[\]|\{\}")
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+
+
+class RateLimits:
+    """A bucket for each key, or user without one. Only ever touched from the loop of the server."""
+
+    def __init__(self, clock: Clock, pace: Pace) -> None:
+        self._clock = clock
+        self._pace = pace
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+
+    def spend(self, principal: Principal) -> None:
+        """Count a request; TooMany when there were too many."""
+        self.spend_of(principal.key or principal.user)
+
+    def spend_of(self, who: str) -> None:
+        now = self._clock.steady()
+        bucket = self._buckets.pop(who, None) or full(self._pace, now)
+        drawn = draw(bucket, self._pace, now)
+        self._buckets[who] = drawn.bucket
+        if len(self._buckets) > _MOST_BUCKETS:
+            self._buckets.popitem(last=False)
+        if not drawn.is_granted:
+            pace = f"{self._pace.per_second:g} requests a second, {self._pace.burst} at once"
+            raise TooMany(f"{who} asks too often: the limit is {pace}; wait {drawn.wait:.1f} s", drawn.wait)
+
+
+class BodyLimits:
+    """Reads a request's body before anybody else does, and refuses one that is too large, too slow or too deep."""
+
+    def __init__(self, app: ASGIApp, slowest: float = SLOWEST_BODY) -> None:
+        self._app = app
+        self._slowest = slowest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(self._slowest):
+                body = await _read(scope, receive)
+        except TimeoutError:
+            await _refuse(scope, send, 408, "too_slow", f"the request did not arrive within {self._slowest:g} s")
+            return
+        if body is None:
+            await _refuse(scope, send, 413, "too_large", f"a request takes at most {LARGEST_BODY:,} bytes: send less")
+        elif _is_json(scope) and depth_of(body) > DEEPEST_JSON:
+            rule = f"JSON is taken {DEEPEST_JSON} levels deep: send it flatter"
+            await _refuse(scope, send, 400, "too_deep", rule)
+        else:
+            await self._app(scope, _replay(body, receive), send)
+
+
+async def _read(scope: Scope, receive: Receive) -> bytes | None:
+    """The whole body; None when it is too large, before all of it has come."""
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit() and int(value) > LARGEST_BODY:
+            return None
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return b""
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > LARGEST_BODY:
+            return None
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _is_json(scope: Scope) -> bool:
+    return any(name == b"content-type" and b"json" in value for name, value in scope["headers"])
+
+
+def depth_of(body: bytes) -> int:
+    """How deep brackets are nested in it, outside of texts; one more than is taken when it is deeper than that.
+
+    Each pass takes away the innermost pairs, at the speed of the machine: nobody can make it slow.
+    """
+    rest = _TEXT.sub(b"", body).translate(None, _NO_BRACKETS)
+    for depth in range(DEEPEST_JSON + 1):
+        if not rest:
+            return depth
+        before, rest = rest, _PAIR.sub(b"", rest)
+        if rest == before:
+            # It is no JSON: whoever reads it goes in as deep as brackets are opened, at most.
+            return min(depth + rest.count(b"[") + rest.count(b"{"), DEEPEST_JSON + 1)
+    return DEEPEST_JSON + 1
+
+
+def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
+    is_told = False
+
+    async def replay() -> Message:
+        nonlocal is_told
+        if is_told:
+            return await receive()
+        is_told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+async def _refuse(scope: Scope, send: Send, status: int, code: str, detail: str) -> None:
+    response = problem(status, code, detail, scope["state"]["request_id"], headers={"Connection": "close"})
+    await response(scope, _nothing, send)
+
+
+async def _nothing() -> Any:
+    return {"type": "http.disconnect"}

@@ -1,0 +1,41 @@
+"""Webhooks in: a decision about a run that waits, signed by whoever was asked elsewhere."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
+
+from foliot.domain.errors import Unidentified
+from foliot.http.asking import SIGNED, Ask, answered, ask_signed, needs
+from foliot.http.schemas import Given, Taken
+
+router = APIRouter(prefix="/webhooks", tags=["webhooks in"])
+
+Asked = Annotated[Ask, Depends(ask_signed)]
+
+
+class SignedDecision(Taken):
+    """What was decided. The run is named inside too, where the signature covers it: told of another it is nothing."""
+
+    run_id: str
+    verdict: str
+    by: str
+    id: str
+    feedback: Any = None
+
+
+class DecidedRun(Given):
+    """The run, once it was told."""
+
+    id: str
+    status: str
+
+
+@router.post("/decisions/{run_id}", response_model=DecidedRun)
+@needs(SIGNED)
+def decide(run_id: str, body: SignedDecision, asked: Asked) -> Response:
+    """Answer a run that waits. Told twice under one id, it is told once; told otherwise, it is a conflict."""
+    if body.run_id != run_id:
+        raise Unidentified("that message is not signed as it must be")
+    run = asked.verbs.runs.decide(run_id, body.verdict, feedback=body.feedback, by=body.by, id=body.id)
+    return answered(DecidedRun(id=run.id, status=str(run.status)))

@@ -1,0 +1,102 @@
+"""Who writes next: one at a time leads, and carries out what others wait with, so that all of it is one commit."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+
+class Waiting:
+    """A thread that waits to write: until somebody has done it along with his own, or until it has the lead."""
+
+    __slots__ = ("_bell", "act", "answer", "error", "leads", "thread")
+
+    def __init__(self, act: Callable[[Any], Any] | None, thread: int) -> None:
+        self.act = act
+        self.thread = thread
+        self.leads = False
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self._bell = threading.Lock()
+        self._bell.acquire()
+
+    def wait(self) -> None:
+        self._bell.acquire()
+
+    def ring(self) -> None:
+        """It need not wait any more."""
+        self._bell.release()
+
+
+class WriteQueue:
+    """At most one thread leads. The others wait: in front those who lead for themselves, then those who need not."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._leader: int | None = None
+        self._again = 0
+        """How often the leader has come in besides the first time."""
+        self._in_front: deque[Waiting] = deque()
+        self._others: deque[Waiting] = deque()
+
+    def enter(self, act: Callable[[Any], Any] | None = None, *, hurries: bool = False) -> Waiting | None:
+        """None when the caller has the lead, and must `leave`; else what became of its act, which somebody has done.
+
+        Without an act, or in a hurry, it leads in any case, and as soon as it can.
+        """
+        me = threading.get_ident()
+        if self._leader == me:
+            self._again += 1
+            return None
+        with self._changing:
+            if self._leader is None:
+                self._leader = me
+                return None
+        waiting = Waiting(act, me)
+        try:
+            if self._leads_now(waiting, self._in_front if hurries or act is None else self._others):
+                return None
+            waiting.wait()
+        except BaseException:
+            self._withdraw(waiting)
+            raise
+        return None if waiting.leads else waiting
+
+    def _leads_now(self, waiting: Waiting, line: deque[Waiting]) -> bool:
+        """Whether it has the lead, since nobody had it; else it stands in line."""
+        with self._changing:
+            if self._leader is None:
+                self._leader = waiting.thread
+                return True
+            line.append(waiting)
+            return False
+
+    def next(self) -> Waiting | None:
+        """One whose act the leader may do besides his own; none while somebody in a hurry waits for the lead."""
+        if not self._others:
+            return None
+        with self._changing:
+            return self._others.popleft() if self._others and not self._in_front else None
+
+    def leave(self) -> None:
+        """Somebody else has the lead now, if anybody waits for it."""
+        with self._changing:
+            if self._again:
+                self._again -= 1
+                return
+            heir = self._in_front.popleft() if self._in_front else self._others.popleft() if self._others else None
+            self._leader = None if heir is None else heir.thread
+        if heir is not None:
+            heir.leads = True
+            heir.ring()
+
+    def _withdraw(self, waiting: Waiting) -> None:
+        """It was interrupted as it waited: nobody does it, unless somebody is at it already."""
+        with self._changing:
+            for line in (self._in_front, self._others):
+                if waiting in line:
+                    line.remove(waiting)
+                    return
+            leads = self._leader == waiting.thread
+        if leads:
+            self.leave()
