@@ -19,11 +19,12 @@ FUZZ_SECONDS ?= 120
 SEEDS ?= 1000
 KILLS ?= 1000
 POINTS ?= 500
-APP ?= hello:app
+EXAMPLES ?= 100
+APP ?= examples/hello.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup serve test test-all check format bench docs preview lock clean \
-  simulate crashes storm mutants power faults prove
+  simulate crashes storm mutants power faults fuzz batteries prove
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,8 +38,8 @@ $(READY): $(LOCK) pyproject.toml
 	$(INSTALL_WITH_PIP) --no-deps --no-build-isolation -e .
 	touch $@
 
-serve: $(READY) ## Run the example's schedules on SQLite, or yours: make serve APP=my_module:app
-	PYTHONPATH=examples $(BIN)/foliot serve $(APP)
+serve: $(READY) ## Run the example's schedules and the API on SQLite, or your program: make serve APP=app.py
+	$(BIN)/foliot serve $(APP)
 
 test: $(READY) ## Run the tests (a few minutes)
 	$(BIN)/pytest -n auto -m "not slow" --cov --cov-report=term tests/domain
@@ -64,14 +65,20 @@ simulate: $(READY) ## Prove: the engine under seeded faults in virtual time, SEE
 crashes: $(READY) ## Prove: die at every commit and around every dispatch, the first, second and third time
 	$(BIN)/python -m tests.crash.fail_points
 
-storm: $(READY) ## Prove: KILLS=1000 processes killed at random on each database, and worse
-	$(BIN)/python -m tests.crash.storm --kills $(KILLS)
+storm: $(READY) ## Prove: KILLS=1000 processes killed at random on each database, and worse; KEEP=folder leaves them
+	$(BIN)/python -m tests.crash.storm --kills $(KILLS) $(if $(KEEP),--keep $(KEEP))
 
 mutants: $(READY) ## Prove: each deliberately broken variant is caught by a named test
 	$(BIN)/python -m tests.mutants
 
 power: $(READY) ## Prove: the power fails at POINTS=500 moments, and SQLite has all that it acknowledged
 	$(BIN)/python -m tests.power --points $(POINTS)
+
+fuzz: $(READY) ## Prove: whatever is sent to the API, EXAMPLES=100 of each kind to every operation, on both databases
+	$(BIN)/python -m tests.http.fuzz --examples $(EXAMPLES)
+
+batteries: $(READY) ## Prove: who may do what, bad tokens, URLs that lead inside, secrets, limits; the number of each
+	$(BIN)/python -m tests.http.batteries
 
 faults: $(READY) ## Prove: full disk, no permission, no file handles, no database, a clock that jumps
 	$(BIN)/python -m tests.faults

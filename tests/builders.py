@@ -251,6 +251,7 @@ def what_is_known(**changes: Any) -> Known:
         "limit": None,
         "created_at": NOON - DAY,
         "spec_since": NOON - DAY,
+        "past": (),
         "deleted_at": None,
         "pruned_before": 0,
         "now": NOON + HOUR // 2,
@@ -278,6 +279,7 @@ class NewSchedule(NamedTuple):
     updated_at: int
     spec_since: int
     grant_ref: int
+    owner: str
 
 
 class NewCursor(NamedTuple):
@@ -335,7 +337,7 @@ class StartedRun(NamedTuple):
 def a_new_schedule(ref: int, target: int, schedule_id: str = "digest", **changes: Any) -> NewSchedule:
     """One whose texts the store does not look into."""
     plain = NewSchedule(
-        ref, schedule_id, schedule_id, None, target, "{}", "{}", None, "{}", None, 1, NOON, NOON, NOON, 1
+        ref, schedule_id, schedule_id, None, target, "{}", "{}", None, "{}", None, 1, NOON, NOON, NOON, 1, "local"
     )
     return plain._replace(**changes)
 

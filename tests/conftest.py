@@ -1,5 +1,7 @@
 """Zones come from the tzdata package for the oracles too, hypothesis has two speeds, and databases are real."""
 
+import logging
+import signal
 import zoneinfo
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,8 @@ from hypothesis import HealthCheck, settings
 from tests.databases import KINDS, PostgresqlServer, a_postgresql_server
 
 zoneinfo.reset_tzpath(to=[])
+# Whoever runs the tests in the background of a script has them, and all their children, ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "quick", max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -18,6 +22,30 @@ settings.register_profile(
     "thorough", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("quick")
+
+
+class _Failures(logging.Handler):
+    """What the engine has failed on: it goes on, so a test would not notice."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.found: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and "a turn has failed" in record.getMessage():
+            self.found.append(record)
+
+
+@pytest.fixture(autouse=True)
+def no_turn_fails(request: pytest.FixtureRequest) -> Iterator[None]:
+    """An engine that survives a defect does not hide it."""
+    failures = _Failures()
+    log = logging.getLogger("foliot.engine")
+    log.addHandler(failures)
+    yield
+    log.removeHandler(failures)
+    if failures.found and request.node.get_closest_marker("poison") is None:
+        raise AssertionError("a turn has failed") from failures.found[0].exc_info[1]  # type: ignore[index]
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,10 @@ was done to the processes it is told. The verdicts are those of Jepsen's Chronos
 This is the layer that goes by the names of slots; `anonymous` goes by the clock alone.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from itertools import pairwise
 
 from tests.crash.anonymous import faults_of, judge, lags
@@ -35,6 +37,7 @@ VERDICTS = (
     "late",
     "money",
     "forbidden",
+    "trail",
 )
 _EARLY = 0.05
 """Seconds that clocks of one machine may seem to differ."""
@@ -69,6 +72,7 @@ def check(story: Story, least: int) -> Report:
         *_overlapping(facts),
         *_changed(story),
         *_stuck(facts),
+        *_broken_trail(facts),
         *judgement.problems,
         *late,
     ]
@@ -270,6 +274,17 @@ def _stuck(facts: Facts) -> Iterator[str]:
     for cursor in facts.cursors.values():
         if cursor.running or cursor.held:
             yield f"stuck: {cursor} counts runs that are over"
+
+
+def _broken_trail(facts: Facts) -> Iterator[str]:
+    """Whoever died, each entry follows the one before it: none is missing, none is there twice, none was altered."""
+    bound_to = "0" * 64
+    for number, (*said, bound) in enumerate(facts.story.ledger.trail, 1):
+        text = json.dumps([bound_to, *said], separators=(",", ":"))
+        if said[0] != number or sha256(text.encode()).hexdigest() != bound:
+            yield f"trail: entry {number} does not follow the one before it: {said}"
+            return
+        bound_to = bound
 
 
 def _figures(facts: Facts) -> dict[str, int]:

@@ -32,6 +32,8 @@ READS = {
     *("waiting", "occupants", "open_runs", "running_counts", "leased", "leased_runs", "marked", "last_manual"),
     *("endings", "run_at", "runs_at", "attempted", "gap_at", "gaps_of", "list_runs", "prunable", "newest_runs_from"),
     *("expired", "news", "grants", "configurations", "schedule", "schedules", "list_schedules", "new_schedule_refs"),
+    *("past_specs", "count_schedules", "run_shapes", "runs_of_shape", "broken_chains", "slot_moments"),
+    *("skipped_moments", "ahead_of_cursors", "gaps_within", "count_workers", "count_expired", "overdue"),
     *("backfills", "due_backfills", "list_backfills", "notify", "new_grant_refs", "list_grants", "running_under"),
     "waiting_under",
     *(
@@ -50,6 +52,33 @@ READS = {
     *("hold_grant", "recent_costs", "account", "account_of", "posted", "postings", "receipts", "receipts_of"),
     *("hold_budgets", "hold_accounts", "recent_spendings"),
     *("workflow", "workflow_at", "workflow_versions", "list_workflows", "node_states", "cached_node"),
+    *("audience", "webhook", "list_webhooks", "secret_users", "unaddressed", "listening", "deliveries_due"),
+    *("next_delivery_at", "deliveries_of", "trouble", "troubles", "backlog", "schema"),
+    *("user", "list_users", "key", "key_by_digest", "list_keys", "keys_changed", "trail", "newest_deeds", "answer"),
+    *(
+        "refs_after",
+        "open_lines",
+        "schedules_since",
+        "worker_lines",
+        "workflows_after",
+        "versions_before",
+        "grants_after",
+        "postings_before",
+        "requests_before",
+    ),
+    *(
+        "open_of_backfill",
+        "open_question_lines",
+        "questions",
+        "backfills_seen",
+        "keys_after",
+        "recent_questions",
+        "recent_receipts",
+        "charged_for",
+        "node_lines",
+    ),
+    *("key_beyond", "matching", "count_matching", "schedule_lines", "spent_since"),
+    *("lines", "lines_at", "newest_lines", "ref_before", "newest_nominal", "count_between", "lines_of", "schedules_of"),
 }
 """Calls that leave everything as it is."""
 
@@ -79,7 +108,8 @@ def _verb(name: str) -> Callable[[Did], bool]:
 
 VERBS = (
     *("trigger", "pause", "resume", "skip", "cancel", "terminate", "retry", "fill", "create", "replace", "delete"),
-    *("decide", "permit", "extend", "rescope", "revoke", "pay", "refund", "limit", "report", "deploy"),
+    *("decide", "permit", "extend", "rescope", "revoke", "pay", "refund", "limit", "report", "deploy", "admit"),
+    *("subscribe", "unsubscribe", "apply", "change many", "give up"),
 )
 COMMITS: dict[str, Callable[[Did], bool]] = {
     "declare": lambda did: "insert_schedules" in did and "verb" not in did[0],
@@ -110,6 +140,9 @@ COMMITS: dict[str, Callable[[Did], bool]] = {
     "end of a fill": lambda did: (
         _in_order(did, "finish", "save_backfill") and _only_before(did, "save_backfill", "due_backfills")
     ),
+    "address": lambda did: "address" in did,
+    "hand over": lambda did: "take_deliveries" in did,
+    "note a delivery": lambda did: bool({"note_arrival", "note_failure"} & set(did)),
     **{name: _verb(name) for name in VERBS},
 }
 """Transactions, by what they do."""
@@ -122,6 +155,7 @@ PLACES = {
     ),
     "in trouble": ("rescue", "hand back", "settle with care", "edit", "leave", "remove"),
     "handled": (*VERBS, "ask", "expire", "request", "answer a request", "feed", "end of a fill", "end of a pause"),
+    "telling": ("address", "hand over", "note a delivery"),
 }
 """The boundaries, by what the process is about: every commit, and every dispatch of a run's code."""
 MOMENTS = {"run": (AMID,)}
@@ -260,10 +294,11 @@ def _spy(app: Foliot, amid: Callable[[Did], None], after: Callable[[Did], None])
 
     def written(act: Callable[[Any], Any]) -> Any:
         did: Did = []
+        # Of the thread that asks for it: another may carry it out.
+        verb = getattr(_doing, "verb", None)
 
         def spied(tx: Any) -> Any:
             did.clear()
-            verb = getattr(_doing, "verb", None)
             if verb is not None:
                 did.append(f"verb {verb}")
             return act(_Spy(tx, did, lambda: amid(did)))

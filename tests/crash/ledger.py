@@ -73,6 +73,7 @@ class Filling(NamedTuple):
     last: int
     running: int
     ended_at: int | None
+    cancelled_at: int | None = None
 
 
 class Posting(NamedTuple):
@@ -102,6 +103,8 @@ class Ledger(NamedTuple):
     """By account."""
     postings: Sequence[Posting] = ()
     receipts: Sequence[Receipt] = ()
+    trail: Sequence[Sequence[Any]] = ()
+    """Who changed what: each entry with the hash that binds it to the one before it at its end."""
 
 
 NOTHING = Ledger([], {}, [])
@@ -117,31 +120,32 @@ _CURSORS = """
     FROM schedules s JOIN cursors c ON c.ref = s.ref"""
 _GAPS = "SELECT s.id, g.first_at, g.last_at FROM gaps g JOIN schedules s ON s.ref = g.schedule_ref"
 _FILLINGS = """
-    SELECT b.ref, s.id, b.first, b.last, b.running, b.ended_at
+    SELECT b.ref, s.id, b.first, b.last, b.running, b.ended_at, b.cancelled_at
     FROM backfills b JOIN schedules s ON s.ref = b.schedule_ref"""
 
 
 _CHARGED = "SELECT run_ref, count(*) FROM receipts WHERE unit = 'call' GROUP BY run_ref"
 _BALANCES = "SELECT ref, balance FROM accounts"
 _POSTINGS = "SELECT account_ref, kind, amount, reference, created_at FROM postings ORDER BY ref"
+_TRAIL = "SELECT ref, at, actor, action, subject, details, request_id, address, hash FROM trail ORDER BY ref"
 _RECEIPTS = "SELECT source || ' ' || reference, credits, run_ref, created_at FROM receipts ORDER BY ref"
 
 
 def read_ledger(url: str) -> Ledger:
     """What is committed; an empty ledger where there is none yet."""
-    return _read(url, _ledger, NOTHING)
+    return read_with(url, _ledger, NOTHING)
 
 
 def read_ended_since(url: str, since: int) -> list[Row]:
     """The final rows that ended then or later."""
-    return _read(url, lambda cx: _rows(cx, _ENDED_SINCE.format(since)), [])
+    return read_with(url, lambda cx: _rows(cx, _ENDED_SINCE.format(since)), [])
 
 
 def is_over(url: str, plan: Sequence[Planned], end: int) -> bool:
     """Whether every schedule has come to its end, in seconds since 1970, and nothing is open any more."""
     if time.time() < end:
         return False
-    ledger = _read(url, lambda cx: _ledger(cx, _ONLY_OPEN), NOTHING)
+    ledger = read_with(url, lambda cx: _ledger(cx, _ONLY_OPEN), NOTHING)
     if ledger.rows or any(filling.ended_at is None for filling in ledger.fillings):
         return False
     if any(planned.name not in ledger.cursors for planned in plan):
@@ -160,7 +164,8 @@ def named_slots(planned: Planned, cursor: Cursor, end: int) -> range:
     return range(since - since % step + step + offset, max(end, cursor.spec_since) + 1, step)
 
 
-def _read(url: str, read: Callable[[Any], T], nothing: T) -> T:
+def read_with(url: str, read: Callable[[Any], T], nothing: T) -> T:
+    """What is read in one transaction; `nothing` where there are no tables yet."""
     if url.startswith("sqlite:///"):
         return _read_sqlite(url.removeprefix("sqlite:///"), read, nothing)
     with psycopg.connect(url, options="-c default_transaction_read_only=on") as cx:
@@ -198,6 +203,7 @@ def _ledger(cx: Any, where: str = "") -> Ledger:
         dict(cx.execute(_BALANCES).fetchall()),
         [Posting(*row) for row in cx.execute(_POSTINGS)],
         [Receipt(*row) for row in cx.execute(_RECEIPTS)],
+        [tuple(row) for row in cx.execute(_TRAIL)],
     )
 
 

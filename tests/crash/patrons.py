@@ -18,7 +18,11 @@ class Patrons:
     """Whoever lives goes on where the dead have left off."""
 
     def __init__(self, app: Foliot, plan: tuple[Planned, ...], pen: Pen) -> None:
-        self._schedules, self._grants, self._accounts = app.parts.schedules, app.parts.grants, app.parts.accounts
+        self._schedules, self._grants, self._accounts = (
+            app.parts.verbs.schedules,
+            app.parts.verbs.grants,
+            app.parts.verbs.accounts,
+        )
         self._pen = pen
         self._revoked = [planned.name for planned in plan if planned.is_revoked]
         self._is_needed = any(planned.model is not None for planned in plan)

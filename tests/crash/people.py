@@ -13,10 +13,13 @@ from foliot.domain.credits import usage_of
 from foliot.domain.errors import Refusal
 from foliot.domain.instants import MICROSECONDS
 from foliot.execution.requests import Executed
+from foliot.services.bulk import Reach
+from foliot.services.schedule_lists import Meant
 from foliot.services.views import Run
 from tests.crash.doom import VERBS, as_verb
 from tests.crash.evidence import Key, Pen
 from tests.crash.plan import Planned
+from tests.crash.telling import HOOK, PASSING, SECRET_ENV
 from tests.dags import a_dag, scheduled
 
 _EVERY = 0.4
@@ -26,12 +29,16 @@ _PAUSED_FOR = 0.3
 class People:
     """They do one thing after another, and take a refusal for an answer: it acknowledges nothing."""
 
-    def __init__(self, app: Foliot, plan: tuple[Planned, ...], pen: Pen) -> None:
+    def __init__(self, app: Foliot, plan: tuple[Planned, ...], pen: Pen, hook: str | None) -> None:
         # Taken once: a process that is about to end has closed its database, and must not open it again for them.
-        self._schedules, self._runs = app.parts.schedules, app.parts.runs
-        self._requests = app.parts.request_verbs
-        self._grants, self._accounts, self._till = app.parts.grants, app.parts.accounts, app.parts.till
-        self._workflows = app.parts.workflows
+        self._schedules, self._runs = app.parts.verbs.schedules, app.parts.verbs.runs
+        self._requests = app.parts.verbs.requests
+        self._grants, self._accounts, self._till = app.parts.verbs.grants, app.parts.verbs.accounts, app.parts.till
+        self._workflows = app.parts.verbs.workflows
+        self._backfills, self._declarations = app.parts.verbs.backfills, app.parts.verbs.declarations
+        self._bulk = app.parts.verbs.bulk
+        self._users, self._keys, self._doorkeeper = app.parts.verbs.users, app.parts.verbs.keys, app.parts.doorkeeper
+        self._webhooks, self._hook = app.parts.verbs.webhooks, hook
         self._pen = pen
         self._triggered = [planned.name for planned in plan if planned.is_triggered]
         self._handled = [planned.name for planned in plan if planned.is_handled]
@@ -54,6 +61,9 @@ class People:
             "decide": self._decide,
             "errand": self._run_errand,
             "fill": self._fill,
+            "give up": self._fill_and_give_up,
+            "apply": self._apply,
+            "change many": self._apply,
             "create": self._create_and_delete,
             "replace": self._create_and_delete,
             "delete": self._create_and_delete,
@@ -66,6 +76,9 @@ class People:
             "refund": self._refund,
             "report": self._report,
             "deploy": self._deploy,
+            "admit": self._admit,
+            "subscribe": self._listen_for_a_while,
+            "unsubscribe": self._listen_for_a_while,
         }
         chosen = [doings[only]] if only in VERBS else [besides, *dict.fromkeys(doings.values())]
         while True:
@@ -79,6 +92,24 @@ class People:
             self._pen.note("resuming", [])
             with as_verb("resume"):
                 self._schedules.resume(name)
+
+    def listen(self) -> None:
+        """Somebody wants to be told what happens, from the first process to the last."""
+        if self._hook is not None and not any(webhook.url.endswith(HOOK) for webhook in self._webhooks.list()):
+            with as_verb("subscribe"):
+                self._webhooks.create(self._hook + HOOK, secret_env=SECRET_ENV)
+
+    def _listen_for_a_while(self) -> None:
+        if self._hook is None:
+            return
+        for webhook in self._webhooks.list():
+            # Also what somebody who died has left.
+            if webhook.url.endswith(PASSING):
+                with as_verb("unsubscribe"):
+                    self._webhooks.delete(webhook.id)
+        with as_verb("subscribe"):
+            passing = self._webhooks.create(self._hook + PASSING, secret_env=SECRET_ENV)
+            assert self._webhooks.test(passing.id).arrived
 
     def _trigger(self) -> None:
         for name in self._triggered:
@@ -145,13 +176,41 @@ class People:
         return asyncio.run_coroutine_threadsafe(self._app.execute("errand", key=key), loop).result(30)
 
     def _fill(self) -> None:
-        now = _rounded(datetime.now(UTC))
         for name in self._filled:
-            with as_verb("fill"):
-                start, end = now - timedelta(seconds=20), now - timedelta(seconds=17)
-                filling = self._schedules.backfill(name, start, end, which="all", concurrency=2)
-            assert filling.id is not None
-            self._pen.note("filling", [Key(name, "backfill", filling.id, 1)])
+            self._begin_to_fill(name)
+
+    def _begin_to_fill(self, name: str) -> int:
+        now = _rounded(datetime.now(UTC))
+        with as_verb("fill"):
+            start, end = now - timedelta(seconds=20), now - timedelta(seconds=17)
+            filling = self._schedules.backfill(name, start, end, which="all", concurrency=2)
+        assert filling.id is not None
+        self._pen.note("filling", [Key(name, "backfill", filling.id, 1)])
+        return filling.id
+
+    def _fill_and_give_up(self) -> None:
+        for name in self._filled:
+            number = self._begin_to_fill(name)
+            with as_verb("give up"):
+                self._backfills.cancel(number)
+            self._pen.note("given up", [Key(name, "backfill", number, 1)])
+
+    def _apply(self) -> None:
+        """A set of two schedules that never fire; then one of them has vanished from it."""
+        whose = f"set-{os.getpid()}"
+        stays, goes = f"{whose}-stays", f"{whose}-goes"
+        first, second = ({"name": name, "target": "python:work", "manual": True} for name in (stays, goes))
+        with as_verb("apply"):
+            self._declarations.apply(whose, [first, second])
+            self._declarations.apply(whose, [first])
+        assert self._schedules.get(stays).standing != "paused"
+        assert self._schedules.get(goes).standing == "paused"
+        mine = Reach(Meant(text=f"{whose}-"))
+        with as_verb("change many"):
+            self._bulk.label(mine, {"seen": str(next(self._numbers))})
+            self._bulk.pause(mine, "by the way")
+            self._bulk.resume(mine)
+        assert self._schedules.get(goes).standing != "paused"
 
     def _create_and_delete(self) -> None:
         if not self._handled:
@@ -213,6 +272,21 @@ class People:
             deployed = self._workflows.deploy(document)
         (schedule_id,) = (*deployed.created, *deployed.updated)
         assert self._schedules.get(schedule_id).input["version"] == deployed.version
+
+    def _admit(self) -> None:
+        """Somebody with a key, which opens until it is revoked."""
+        user = f"guest-{os.getpid()}-{next(self._numbers)}"
+        with as_verb("admit"):
+            self._users.put(user, "viewer")
+            key = self._keys.create("door", user=user)
+            assert key.secret is not None
+            principal = self._doorkeeper.identify(key.secret)
+            assert principal is not None
+            assert principal.user == user
+            self._keys.revoke(key.id)
+            self._users.disable(user)
+        self._doorkeeper.forget()
+        assert self._doorkeeper.identify(key.secret) is None
 
     def _finished(self) -> list[Run]:
         return [run for name in self._charged for run in self._runs.list(name, status="success", limit=5)]

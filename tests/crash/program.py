@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from tests.crash.evidence import Key, Pen
 from tests.crash.patrons import Patrons
 from tests.crash.people import People
 from tests.crash.plan import ATTEMPTS, BACKOFF, DECIDED_WITHIN, LEASE, PLANS, PRICING, USD, Planned
+from tests.crash.telling import SECRET, SECRET_ENV
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Job:
     stop_grace: float = 5.0
     keeps: float | None = None
     """Seconds after which old runs are removed, when it is to remove any."""
+    hook: str | None = None
+    """Where somebody listens who wants to be told what happens."""
     kinds: str | None = None
     """The file in which it notes what kinds of transactions there were."""
 
@@ -52,8 +56,9 @@ def main(job: Job) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(name)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     pen = Pen(Path(job.evidence))
+    os.environ |= {"FOLIOT_HTTP_ALLOW": "127.0.0.1/32", SECRET_ENV: SECRET}
     app = the_app(job, pen)
-    people = People(app, PLANS[job.plan], pen)
+    people = People(app, PLANS[job.plan], pen, job.hook)
     patrons = Patrons(app, PLANS[job.plan], pen)
     _watch(app, pen, patrons.open_an_account, lambda: _let_in(people, patrons, job))
     if job.kinds is not None:
@@ -169,6 +174,7 @@ def _fail_if(outcome: str) -> None:
 
 
 def _let_in(people: People, patrons: Patrons, job: Job) -> None:
+    people.listen()
     # Somebody may have died who had paused a schedule.
     people.resume()
     if job.end is None:

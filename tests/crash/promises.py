@@ -20,6 +20,10 @@ def broken_promises(facts: Facts) -> Iterator[str]:
                 refs = {filling.ref for filling in facts.story.ledger.fillings}
                 if note.keys[0].nominal_at not in refs:
                     yield f"lost: the backfill {note.keys[0]}, though it was acknowledged"
+            case "given up":
+                cancelled = {filling.ref for filling in facts.story.ledger.fillings if filling.cancelled_at is not None}
+                if note.keys[0].nominal_at not in cancelled:
+                    yield f"lost: the backfill {note.keys[0]} was cancelled, and that was acknowledged"
             case "created" | "deleted":
                 cursor = facts.story.ledger.cursors.get(note.keys[0].schedule)
                 if cursor is None or (note.what == "deleted" and cursor.deleted_at is None):
@@ -74,7 +78,8 @@ def _not_filled(facts: Facts, filling: Filling) -> Iterator[str]:
     kind = f"backfill {filling.ref}"
     wanted = {second * SECOND for second in range(filling.first, filling.last + 1) if second % planned.every == 0}
     found = [row.nominal_at for row in facts.rows if row.kind == kind and row.attempt == 1]
-    for nominal_at in wanted - set(found):
+    # What one that was cancelled had not begun, nobody wants any more.
+    for nominal_at in wanted - set(found) if filling.cancelled_at is None else ():
         yield f"lost: the slot {nominal_at} of {filling}"
     if len(found) != len(set(found)):
         yield f"doubled: {filling} has the slots {found}"

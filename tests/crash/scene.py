@@ -15,9 +15,12 @@ from tests.crash.nursery import Nursery, Process, wait_for, wait_until_over
 from tests.crash.plan import PLANS
 from tests.crash.program import Job
 from tests.crash.story import Disturbance, Report, Story
+from tests.crash.telling import read_telling, wrongly_told
+from tests.executors.receiver import Receiver
 
 _LEAST = 10
 """Runs that must succeed in each story. Mostly it is fifty."""
+_LEAST_TOLD = 1
 _KEEPS = 1.5
 
 
@@ -36,7 +39,7 @@ def plan_for(boundary: str) -> str:
     """What is scheduled where a process is to come to that boundary."""
     if boundary in ("prune", "remove"):
         return "quiet"
-    return "handled" if boundary in (*PLACES["handled"], "let go") else "few"
+    return "handled" if boundary in (*PLACES["handled"], *PLACES["telling"], "let go") else "few"
 
 
 def points_of(about: str, hits: tuple[int, ...] = (1,)) -> list[Point]:
@@ -66,6 +69,9 @@ class Scene:
         self.evidence = evidence
         self.disturbances: list[Disturbance] = []
         self.memory = Memory()
+        self._receiver = Receiver()
+        if any(planned.asks for planned in PLANS[plan]):
+            self.job = replace(self.job, hook=self._receiver.url(""))
         self._reader = Reader(evidence)
         self._processes: list[Process] = []
 
@@ -112,16 +118,25 @@ class Scene:
         process = self._start(replace(self.job, end=_said(end)))
         plan = PLANS[self.job.plan]
         wait_until_over(self.job.url, plan, end)
+        wait_for("an end of what is to be told", lambda: read_telling(self.job.url).is_over or None)
         assert process.stop() == 0, self.nursery.log()
         evidence = self._reader.evidence()
         story = Story(plan, self._ledger(), evidence, self.disturbances, end * SECOND, self.memory)
         # What is removed for its age is not counted.
-        return check(story, _LEAST if self.job.keeps is None else _LEAST // 2)
+        report = check(story, _LEAST if self.job.keeps is None else _LEAST // 2)
+        return report._replace(problems=[*report.problems, *self._untold()])
+
+    def _untold(self) -> list[str]:
+        telling = read_telling(self.job.url)
+        if self.job.hook is not None and len(telling.told) < _LEAST_TOLD:
+            return [f"untold: {telling} is too little to prove anything"]
+        return list(wrongly_told(telling, self._receiver.seen))
 
     def end(self) -> None:
         """Whatever went wrong, nobody is left behind."""
         for process in self._processes:
             process.kill()
+        self._receiver.close()
 
     def _start(self, job: Job) -> Process:
         self._processes.append(self.nursery.start(job))

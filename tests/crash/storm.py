@@ -5,9 +5,9 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from random import Random
 
 import psycopg
 
-from tests.crash import servers
+from tests.crash import removal, servers
 from tests.crash.checker import check
 from tests.crash.evidence import Reader
 from tests.crash.ledger import SECOND, Memory, read_ended_since, read_ledger
@@ -141,7 +141,8 @@ class Storm:
         wait_until_over(self.job.url, plan, end)
         assert last.stop() == 0, self.nursery.log()[-20_000:]
         evidence, ledger = self.reader.evidence(), read_ledger(self.job.url)
-        return check(Story(plan, ledger, evidence, self.disturbances, end * SECOND, self.memory), least)
+        report = check(Story(plan, ledger, evidence, self.disturbances, end * SECOND, self.memory), least)
+        return audited(report, self.job.url)
 
     def _another(self) -> Process:
         return self.nursery.start(replace(self.job, declares=self.random.random() < _DECLARE))
@@ -181,6 +182,13 @@ class Storm:
         self.disturbances.append(Disturbance(what, pid, time.time()))
 
 
+def audited(report: Report, url: str) -> Report:
+    """With what the program's own audit of its ledger says, as it is and with a row removed by hand."""
+    found = removal.audit(url).found
+    figures = {**report.figures, "slots audited": found["slots"], "violations": found["found"]}
+    return report._replace(problems=[*report.problems, *removal.problems_of(url)], figures=figures)
+
+
 class Telling:
     """A line every ten seconds."""
 
@@ -214,7 +222,7 @@ def blow_on_postgresql(storm: Storm, goes_on: Callable[[], bool], shortest: floa
 
 
 def long_storm(kind: str, kills: int, nursery: Nursery, folder: Path, seed: int) -> Report:
-    """Until so many are dead: twenty seconds of storm, then a breath, and so on."""
+    """Until so many are dead: twenty seconds of storm, then a breath, and so on. What is left is in the folder."""
     with ExitStack() as stack:
         server = None
         url = f"sqlite:///{folder / 'storm.db'}"
@@ -246,6 +254,8 @@ def long_storm(kind: str, kills: int, nursery: Nursery, folder: Path, seed: int)
                 blow_on_postgresql(storm, for_seconds(_ROUND - before), *_PACE[kind])
             storm.hold_breath(_CALM, telling.tell)
         report = storm.settle_down(least=0)
+        if server is not None:
+            servers.dump(server, url, folder / "storm.sql")
         return report._replace(problems=[*report.problems, *too_little(kind, report, kills)])
 
 
@@ -285,18 +295,29 @@ def too_little(kind: str, report: Report, kills: int) -> list[str]:
     return problems
 
 
+@contextmanager
+def _folder(kept: Path | None) -> Iterator[Path]:
+    if kept is not None:
+        kept.mkdir(parents=True)
+        yield kept
+        return
+    with tempfile.TemporaryDirectory(prefix="storm-") as name:
+        yield Path(name)
+
+
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.crash.storm", description=__doc__)
     parser.add_argument("--kills", type=int, default=KILLS, help="processes to be killed on each database")
     parser.add_argument("--database", choices=KINDS, help="one of them only")
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave storm.db, storm.sql and the evidence there")
     options = parser.parse_args(words)
     began = time.monotonic()
     figures: dict[str, int | float | str] = {}
     problems: list[str] = []
     kinds = KINDS if options.database is None else (options.database,)
-    with tempfile.TemporaryDirectory(prefix="storm-") as name, ThreadPoolExecutor(len(kinds)) as pool:
-        reports = pool.map(lambda kind: one_storm(kind, options.kills, Path(name), options.seed), kinds)
+    with _folder(options.keep) as folder, ThreadPoolExecutor(len(kinds)) as pool:
+        reports = pool.map(lambda kind: one_storm(kind, options.kills, folder, options.seed), kinds)
         for kind, report in zip(kinds, reports, strict=True):
             print(f"{NAMES[kind]}: {report}", flush=True)
             figures |= {f"{NAMES[kind]}: {what}": number for what, number in report.figures.items()}

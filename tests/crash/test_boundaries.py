@@ -13,7 +13,7 @@ from tests.crash.scene import Scene
 
 DOORS = {
     "engine.loop.Engine._begin": ("register",),
-    "engine.loop.Engine._turn": (
+    "engine.loop.Engine._take_turn": (
         *(
             "sweep",
             "end of a pause",
@@ -30,6 +30,14 @@ DOORS = {
     "engine.loop.Engine._learn_targets": ("learn targets",),
     "engine.loop.Engine._finish": ("leave",),
     "engine.loop.Engine._prune": ("prune", "remove"),
+    "engine.notifier.Notifier._work": ("address", "hand over", "note a delivery"),
+    # It records what has ended last, as that does.
+    "engine.notifier.Notifier.stop": ("note a delivery",),
+    "services.webhooks.WebhookVerbs.create": ("subscribe",),
+    "services.webhooks.WebhookVerbs.delete": ("unsubscribe",),
+    # It writes a deed, and nothing else.
+    "services.webhooks.WebhookVerbs.test": ("subscribe",),
+    "services.schedules.ScheduleVerbs.create": ("create",),
     "services.schedules.ScheduleVerbs.create_many": ("create",),
     "services.schedules.ScheduleVerbs.upsert": ("declare", "edit"),
     "services.schedules.ScheduleVerbs.replace": ("replace",),
@@ -39,21 +47,33 @@ DOORS = {
     "services.schedules.ScheduleVerbs.resume": ("resume",),
     "services.schedules.ScheduleVerbs.trigger": ("trigger",),
     # It is a trigger and the record of a request, in one transaction.
-    "services.launching.RunLauncher._start": ("trigger",),
+    "services.launching.RunLauncher.launch": ("trigger",),
     "services.schedules.ScheduleVerbs.skip": ("skip",),
     "services.schedules.ScheduleVerbs.backfill": ("fill",),
+    "services.backfills.BackfillVerbs.cancel": ("give up",),
+    "services.declaring.DeclarationVerbs.apply": ("apply",),
+    "services.bulk.BulkVerbs._each": ("change many",),
     "services.schedules.ScheduleVerbs.delete": ("delete",),
+    # They are those of schedules, in other words.
+    "services.registrar.RegistrarVerbs.upsert": ("declare", "edit"),
+    "services.registrar.RegistrarVerbs.pause": ("pause", "resume"),
+    "services.registrar.RegistrarVerbs.delete": ("delete",),
     "services.grants.GrantVerbs.create": ("permit",),
     "services.grants.GrantVerbs.extend": ("extend",),
     "services.grants.GrantVerbs.rescope": ("rescope",),
     # It is the same as `rescope`, but for what of the grant it changes.
     "services.grants.GrantVerbs.allow": ("rescope",),
+    "services.grants.GrantVerbs.change": ("rescope",),
     "services.grants.GrantVerbs.revoke": ("revoke",),
     "services.accounts.AccountVerbs.top_up": ("pay",),
     "services.accounts.AccountVerbs.refund": ("refund",),
     "services.accounts.AccountVerbs.limit": ("limit",),
     "services.grants.GrantVerbs.local": ("permit",),
-    "execution.requests.Requests._execute": ("request",),
+    "execution.requests.Requests._carry_out": ("request",),
+    # It fences who was at it, or keeps that a person is asked: the record of a request, as when one is taken.
+    "execution.delivered.WorkersGate.execute": ("request",),
+    # One row: before it a token is good, after it it was used.
+    "http.doors._is_first_use": ("request",),
     "execution.requests.Requests._finish": ("answer a request",),
     # It gives back what could not be begun, and a person what nobody knows of: one word of one row, as in an answer.
     "execution.requests.Requests._perform": ("answer a request",),
@@ -65,24 +85,40 @@ DOORS = {
     "services.runs.RunVerbs.cancel": ("cancel",),
     "services.runs.RunVerbs.decide": ("decide",),
     # It is the same as `decide`, but for who says what of the run.
-    "services.runs.RunVerbs.complete": ("decide",),
+    "services.runs.RunVerbs.report": ("decide",),
     "services.runs.RunVerbs.terminate": ("terminate",),
     "services.runs.RunVerbs.retry": ("retry",),
     "services.workflows.WorkflowVerbs.deploy": ("deploy",),
+    "services.people.UserVerbs.put": ("admit",),
+    "services.people.UserVerbs.disable": ("admit",),
+    "services.people.KeyVerbs.create": ("admit",),
+    # It is the same as `create`, but for who made the key.
+    "services.people.KeyVerbs.adopt": ("admit",),
+    "services.people.KeyVerbs.revoke": ("admit",),
+    # It writes when a key was used last, which its next use writes again.
+    "services.people.Doorkeeper._look_up": ("admit",),
 }
 """Who asks for a transaction that writes, and by which names their commits are crashed at."""
-_CRASHED_ELSEWHERE = {"executors.journal.Journal.begin", "executors.journal.Journal.keep"}
-"""In `tests/executors/test_dag_crash.py`: what is recorded of a workflow's nodes is not for the ledger's checker."""
+_CRASHED_ELSEWHERE = {
+    "executors.journal.Journal.begin",
+    "executors.journal.Journal.keep",
+    "engine.loop.Engine._set_aside",
+}
+"""In `tests/executors/test_dag_crash.py`: what is recorded of a workflow's nodes is not for the ledger's checker; and
+in `tests/engine/test_poison.py`: no scene of ours has a schedule that the engine fails on."""
+_GONE_WITH_THEIR_PROCESS = {"simulator.Rehearsal.copy", "simulator.Rehearsal.play"}
+"""They write to a file that nobody reads after them."""
 _PASSING_ON = {
     "services.desk.Desk.write",
     "engine.loop.Engine._write",
+    "engine.notifier.Notifier._write",
     "execution.records.Records.write",
     "execution.records.Records.write_surely",
 }
 
 
 def test_whoever_writes_is_crashed_at_every_commit() -> None:
-    assert set(_askers()) - _PASSING_ON - _CRASHED_ELSEWHERE == set(DOORS)
+    assert set(_askers()) - _PASSING_ON - _CRASHED_ELSEWHERE - _GONE_WITH_THEIR_PROCESS == set(DOORS)
     assert {name for names in DOORS.values() for name in names} == set(COMMITS)
 
 
@@ -111,6 +147,7 @@ def test_no_transaction_writes_that_no_boundary_names(
         scene = Scene(nursery, new_database_url(), tmp_path / plan, plan, kinds)
         scene.work_and_stop()
         scene.to_the_end()
+        scene.end()
     met = [json.loads(line) for line in kinds.read_text().splitlines()]
     unnamed = [did for did in met if not any(is_it(did) for is_it in COMMITS.values())]
     assert unnamed == []

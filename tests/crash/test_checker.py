@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from foliot.domain.trail import BEGINNING, TrailEntry, binding
 from tests.crash.checker import VERDICTS, check
 from tests.crash.evidence import Evidence, Execution, Key, Note
 from tests.crash.ledger import SECOND, Cursor, Filling, Gap, Ledger, Memory, Row
@@ -60,6 +61,18 @@ def a_story(rows: list[Row] = ROWS, **changes: Any) -> Story:
     return story._replace(**changes)
 
 
+def a_trail(deeds: int) -> list[TrailEntry]:
+    """As the product writes it."""
+    entries: list[TrailEntry] = []
+    for number in range(1, deeds + 1):
+        entry = TrailEntry(number, number, "ann", "schedule.pause", "schedule/tick", '{"note":"é"}', None, None, "")
+        entries.append(entry._replace(hash=binding(entries[-1].hash if entries else BEGINNING, entry)))
+    return entries
+
+
+TRAIL = a_trail(3)
+
+
 def verdicts(story: Story) -> set[str]:
     return {problem.partition(":")[0] for problem in report_on(story).problems}
 
@@ -85,6 +98,10 @@ def without(row: Row, *instead: Row) -> list[Row]:
 FIRST, SECOND_ONE = ROWS[:2]
 AGAIN = an_execution(FIRST, pid=8, started=1014.0, ended=1014.5)
 BESIDE = an_execution(SECOND_ONE, started=1011.3, ended=1011.9)
+
+
+def test_a_trail_as_it_is_written_holds() -> None:
+    assert verdicts(a_story(ledger=Ledger(ROWS, CURSORS, [], trail=TRAIL))) == set()
 
 
 def test_a_story_in_which_all_is_well_has_no_problems() -> None:
@@ -173,6 +190,10 @@ STORIES = [
     ),
     pytest.param("money", a_story(ledger=Ledger(ROWS, CURSORS, [], charged={FIRST.ref: 1})), id="a charge for nothing"),
     pytest.param("money", a_story(ledger=Ledger(ROWS, CURSORS, [], balances={1: 1})), id="a balance that is wrong"),
+    pytest.param("trail", a_story(ledger=Ledger(ROWS, CURSORS, [], trail=TRAIL[1:])), id="a deed that is gone"),
+    pytest.param(
+        "trail", a_story(ledger=Ledger(ROWS, CURSORS, [], trail=[TRAIL[0], *TRAIL])), id="a deed that is there twice"
+    ),
     pytest.param(
         "lost", a_story(without(FIRST, FIRST._replace(status="error", reason="lost", losses=2))), id="given up soon"
     ),
@@ -261,6 +282,7 @@ def test_what_was_removed_for_its_age_is_not_asked_for() -> None:
 HANDLED = Planned("tick", 10, is_handled=True)
 PAUSED = (Note("paused", 7, 1005.0, ()), Note("resuming", 7, 1015.0, ()))
 FILLING = Filling(3, "tick", 990, 1000, 0, 1005 * SECOND)
+GIVEN_UP = Note("given up", 7, 1001.0, (Key("tick", "backfill", 3, 1),))
 FILLED = [a_row("tick", second, kind="backfill 3", ref=second) for second in (990, 1000)]
 
 
@@ -269,6 +291,11 @@ def a_handled_story(*notes: Note, fillings: tuple[Filling, ...] = (), more: tupl
     rows = [*ROWS[:2], *more]
     story = Story((HANDLED,), Ledger(rows, {"tick": CURSORS["tick"]}, [], fillings), Evidence([], []), [], END)
     return story._replace(evidence=Evidence([an_execution(row) for row in rows], list(notes)))
+
+
+def test_a_backfill_that_was_cancelled_owes_nothing_more() -> None:
+    cancelled = FILLING._replace(cancelled_at=FILLING.ended_at)
+    assert verdicts(a_handled_story(GIVEN_UP, fillings=(cancelled,), more=(FILLED[0],))) == set()
 
 
 def test_people_who_took_a_hand_and_were_heard_are_no_problem() -> None:
@@ -300,6 +327,11 @@ def test_people_who_took_a_hand_and_were_heard_are_no_problem() -> None:
             "stuck",
             a_handled_story(fillings=(FILLING._replace(ended_at=None),), more=tuple(FILLED)),
             id="a backfill without an end",
+        ),
+        pytest.param(
+            "lost",
+            a_handled_story(GIVEN_UP, fillings=(FILLING,), more=tuple(FILLED)),
+            id="that a backfill was cancelled",
         ),
         pytest.param(
             "lost", a_handled_story(Note("created", 7, 1001.0, (Key("gone", "schedule", 0, 1),))), id="a new schedule"

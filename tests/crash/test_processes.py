@@ -62,7 +62,7 @@ class Program:
     def start(self, command: str, **environment: str) -> Command:
         with (self.folder / f"log-{len(self._commands)}").open("w") as log:
             process = subprocess.Popen(
-                [sys.executable, "-c", "from foliot.cli.main import main; main()", command, "prog:app"],
+                [sys.executable, "-c", "from foliot.cli.main import main; main()", *command.split(), "prog:app"],
                 cwd=self.folder,
                 env={**os.environ, "FOLIOT_DATABASE": self.url, **environment},
                 stdout=log,
@@ -140,11 +140,11 @@ def a_program(tmp_path: Path) -> Iterator[MakeProgram]:
 
 def test_a_served_program_that_is_killed_and_started_again_loses_no_slot(a_program: MakeProgram) -> None:
     program = a_program()
-    first = program.start("serve")
+    first = program.start("serve --no-api")
     program.wait_until_at_work(first)
     program.kill(first)
     end = int(time.time()) + 5
-    second = program.start("serve", END=said(end))
+    second = program.start("serve --no-api", END=said(end))
     report = program.check_at_the_end(end)
     assert report.problems == []
     assert program.executions(second)
@@ -152,9 +152,9 @@ def test_a_served_program_that_is_killed_and_started_again_loses_no_slot(a_progr
 
 def test_a_second_process_on_a_sqlite_file_is_refused_and_told_who_holds_it(a_program: MakeProgram) -> None:
     program = a_program()
-    first = program.start("serve")
+    first = program.start("serve --no-api")
     program.wait_until_at_work(first)
-    second = program.start("serve")
+    second = program.start("serve --no-api")
     assert second.wait(PATIENCE) == 4
     assert f"is in use by process {first.pid} on " in program.said_by(second)
     assert first.poll() is None
@@ -162,7 +162,7 @@ def test_a_second_process_on_a_sqlite_file_is_refused_and_told_who_holds_it(a_pr
 
 def test_a_signal_lets_the_running_runs_finish(a_program: MakeProgram) -> None:
     program = a_program(length=1.5)
-    process = program.start("serve")
+    process = program.start("serve --no-api")
     program.wait_until_at_work(process)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE) == 0
@@ -173,7 +173,7 @@ def test_a_signal_lets_the_running_runs_finish(a_program: MakeProgram) -> None:
 
 def test_a_second_signal_stops_at_once_and_what_was_cut_off_is_run_again(a_program: MakeProgram) -> None:
     program = a_program(length=25)
-    process = program.start("serve")
+    process = program.start("serve --no-api")
     program.wait_until_at_work(process)
     process.send_signal(signal.SIGTERM)
     wait_for("it has heard the first", lambda: "a second signal stops at once" in program.said_by(process) or None)
@@ -181,7 +181,7 @@ def test_a_second_signal_stops_at_once_and_what_was_cut_off_is_run_again(a_progr
     process.wait(5)
     (key,) = {run.key for run in program.executions(process)[:1]}
     assert {row.key: row.status for row in read_ledger(program.url).rows}[key] == "running"
-    second = program.start("serve")
+    second = program.start("serve --no-api")
     wait_for("it is run again", lambda: [run for run in program.executions(second) if run.key == key] or None)
 
 

@@ -1,8 +1,10 @@
 """The pages of the docs, taken apart: programs, files, commands and what each is said to give.
 
 A page is one session in one folder. `python` blocks share their names from top to bottom; one that begins with
-`# name.py` is a file of that name. After an expression, a comment that is a literal is its value. In what a command
-prints, `…` stands for anything, and after `^C` comes what it prints when it is interrupted.
+`# name.py` is a file of that name, and so is a `yaml` block that begins with `# name.yaml`. After an expression, a
+comment that is a literal is its value. In what a command prints, `…` stands for anything, and after `^C` comes what it
+prints when it is interrupted. `shell-session` blocks are one session of bash, while the server runs that the page
+starts.
 """
 
 import ast
@@ -14,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-_FILE = re.compile(r"# (\w+\.py)\n")
+_COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+_FILE = re.compile(r"# (\w+\.(?:py|yaml))\n")
 
 
 class Block(NamedTuple):
@@ -36,6 +38,11 @@ class Command(NamedTuple):
     text: str
     output: str
 
+    @property
+    def is_server(self) -> bool:
+        """Whether it goes on while the rest of the page is read."""
+        return " serve" in self.text and "^C\n" not in self.output
+
 
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
@@ -50,13 +57,10 @@ def blocks(page: Path, language: str) -> list[Block]:
     ]
 
 
-def commands(page: Path) -> list[Command]:
-    """The `foliot` commands of the page, and the output shown below each."""
+def commands(page: Path, language: str = "console") -> list[Command]:
+    """The commands of the page, and the output shown below each."""
     return [
-        Command(page, match[1], match[2])
-        for block in blocks(page, "console")
-        for match in _COMMAND.finditer(block.text)
-        if not match[1].startswith("make ")
+        Command(page, match[1], match[2]) for block in blocks(page, language) for match in _COMMAND.finditer(block.text)
     ]
 
 

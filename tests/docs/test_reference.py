@@ -4,31 +4,38 @@ import ast
 import dataclasses
 import inspect
 import re
+import shlex
+import tomllib
 from collections.abc import Callable, Iterable
 from enum import StrEnum
+from importlib import import_module
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import foliot
 import foliot.testing
 from foliot.app import Foliot
-from foliot.cli import main as cli
+from foliot.cli.exits import EXIT_CODES, TIMED_OUT
+from foliot.cli.main import COMMANDS, app
 from foliot.domain import delivery, errors, ledger, policies, runs, schedule
 from foliot.domain.backfill import Direction, Which
-from foliot.engine.loop import Counters
+from foliot.engine.counters import Counters
 from foliot.engine.settings import EngineSettings
 from foliot.execution import context
 from foliot.execution.requests import Executed
 from foliot.executors.actions import ActionContext
-from foliot.services import configuration, launching, views, workflows
+from foliot.services import configuration, launching, views, webhooks, workflows
 from foliot.services.accounts import AccountVerbs
 from foliot.services.grants import GrantVerbs
 from foliot.services.requests import RequestVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import Explanation, ScheduleVerbs
+from foliot.services.specs import SPEC_OPTIONS
 from foliot.services.workflows import WorkflowVerbs
 from foliot.stores.tables import metadata
+from tests.docs.commands import commands, examples_of
 from tests.docs.pages import ROOT, blocks
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -40,6 +47,10 @@ PUBLIC: dict[str, Any] = {
     "GrantVerbs": GrantVerbs,
     "AccountVerbs": AccountVerbs,
     "WorkflowVerbs": WorkflowVerbs,
+    "WebhookVerbs": webhooks.WebhookVerbs,
+    "Webhook": webhooks.Webhook,
+    "WebhookDelivery": webhooks.WebhookDelivery,
+    "WebhookTest": webhooks.WebhookTest,
     "Deployed": workflows.Deployed,
     "Workflow": workflows.Workflow,
     "NodeState": workflows.NodeState,
@@ -191,7 +202,7 @@ def test_the_options_of_create_are_those_in_the_table() -> None:
     text = (REFERENCE / "python.md").read_text()
     rows = "\n".join(re.findall(r"^\| (?:what|when|how) \|.*$", text, re.MULTILINE))
     shown = set(re.findall(r"`([a-z_]+)`", rows))
-    assert shown == {*configuration.OTHER_OPTIONS, *configuration.SPEC_OPTIONS, *configuration.POLICY_OPTIONS}
+    assert shown == {*configuration.OTHER_OPTIONS, *SPEC_OPTIONS, *configuration.POLICY_OPTIONS}
 
 
 def rows_of(page: str, heading: str) -> list[list[str]]:
@@ -291,9 +302,10 @@ def test_options_and_aliases_are_those_in_the_table(
 
 def test_the_exit_codes_are_those_in_the_table() -> None:
     shown = {int(row[0]): row[1].strip("`") for row in rows_of("cli.md", "Exit codes")}
-    assert {code: kind for code, kind in shown.items() if code > 1} == {
-        code: kind.__name__ for kind, code in cli._EXIT_CODES.items()
+    assert {code: kind for code, kind in shown.items() if kind != "–"} == {
+        code: kind.__name__ for kind, code in EXIT_CODES.items()
     }
+    assert {0, 1, TIMED_OUT, 130} == {code for code, kind in shown.items() if kind == "–"}
 
 
 def test_every_name_on_the_way_of_a_firing_is_in_the_code() -> None:
@@ -305,12 +317,47 @@ def test_every_name_on_the_way_of_a_firing_is_in_the_code() -> None:
     assert {name for name in names if not re.search(rf"\b{name}\b", source)} <= {"digest"}
 
 
+def test_the_rings_are_those_of_the_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["containers"] == ["foliot"])
+    assert f"`{' > '.join(layers)}`" in " ".join((ROOT / "CONTRIBUTING.md").read_text().split())
+    tour = re.findall(r"^  (\w+)(?:/|\.py) ", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
+    assert sorted(tour) == sorted(name for layer in layers for name in layer.split(" | "))
+
+
 def test_every_table_is_in_the_tour() -> None:
     shown = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
     assert set(metadata.tables) <= set(shown)
 
 
 def test_every_counter_is_in_the_docs() -> None:
-    section = (ROOT / "docs" / "operations.md").read_text().split("## Counters")[1]
+    section = (ROOT / "docs" / "operations.md").read_text().split("## Counters")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
     assert sorted(words(row.split(" | ")[0] for row in rows)) == sorted(vars(Counters()))
+
+
+def test_the_help_of_every_command_has_examples_of_it() -> None:
+    for path, command, _ in commands():
+        examples = examples_of(command)
+        assert examples, path
+        assert all(path in example for example in examples), path
+
+
+def test_the_line_of_a_command_in_the_list_needs_no_import_and_says_what_it_is() -> None:
+    for name, module in COMMANDS.items():
+        assert hasattr(import_module(module.path), module.name), name
+        assert module.about[0].islower(), name
+        assert not module.about.endswith("."), name
+
+
+def test_every_example_of_a_command_is_one() -> None:
+    root = get_command(app)
+    for path, command, _ in commands():
+        for example in examples_of(command):
+            arguments = shlex.split(example[example.index(path) :].partition(" > ")[0])[1:]
+            context = root.make_context("foliot", arguments, resilient_parsing=False)
+            found: Any = root
+            args = arguments
+            while hasattr(found, "list_commands"):
+                _, found, args = found.resolve_command(context, args)
+            found.make_context(found.name, args, parent=context)

@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot import Invalid
-from foliot.domain.backfill import Attempted, Direction, Which, choose, lane_width, range_of, wants
+from foliot.domain.backfill import (
+    Attempted,
+    Direction,
+    Progress,
+    Which,
+    choose,
+    lane_width,
+    progress_of,
+    range_of,
+    wants,
+)
 from foliot.domain.policies import Overlap
 from foliot.domain.runs import Status
 from tests.builders import HOUR, MINUTE, NOON, SECOND, a_backfill, a_timetable
@@ -155,6 +165,24 @@ class TestChoosing:
             pytest.fail("it never ends")
         expected = [minute(number) for number in range(last + 1) if wants(which, runs.get(number, []))]
         assert taken == (expected if direction is OLDEST else expected[::-1])
+
+
+class TestProgress:
+    @pytest.mark.parametrize(
+        ("direction", "done_to"), [(OLDEST, START - 1), (NEWEST, START + 9 * 60 + 1)], ids=["oldest", "newest"]
+    )
+    def test_nobody_knows_how_long_it_takes_before_anything_is_done(self, direction: Direction, done_to: int) -> None:
+        begun = a_backfill(START, START + 9 * 60, direction=direction, done_to=done_to)
+        assert progress_of(TIMES, begun, HOUR) == Progress(total=10, done=0, left=None)
+
+    @pytest.mark.parametrize(("direction", "done_to"), [(OLDEST, START + 4 * 60), (NEWEST, START + 5 * 60)])
+    def test_the_rest_takes_as_long_as_what_is_done_did(self, direction: Direction, done_to: int) -> None:
+        half = a_backfill(START, START + 9 * 60, direction=direction, done_to=done_to)
+        assert progress_of(TIMES, half, HOUR) == Progress(total=10, done=5, left=HOUR)
+
+    def test_what_runs_is_not_done(self) -> None:
+        half = a_backfill(START, START + 9 * 60, done_to=START + 4 * 60)._replace(running=3)
+        assert progress_of(TIMES, half, HOUR) == Progress(total=10, done=2, left=4 * HOUR)
 
 
 class TestRange:

@@ -6,6 +6,7 @@ import pytest
 from foliot import Invalid
 from foliot.domain.durations import (
     DAY,
+    duration_text,
     parse_duration,
     positive_span_of,
     say_duration,
@@ -74,3 +75,20 @@ def test_a_duration_is_said_exactly(seconds: int, said: str) -> None:
 
 def test_a_distance_is_said_in_its_two_largest_units() -> None:
     assert (say_roughly(90_061), say_roughly(0)) == ("1 d 1 h", "0 s")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("90m", "1h30m"),
+        ("0s", "0s"),
+        ("1d", "1d"),
+        ("1500ms", "1s500ms"),
+        ("36h1s", "1d12h1s"),
+        ("0.000001s", "0.001ms"),
+    ],
+)
+def test_a_duration_is_written_as_it_is_read(text: str, written: str) -> None:
+    microseconds = parse_duration("span", text) // timedelta(microseconds=1)
+    assert duration_text(microseconds) == written
+    assert parse_duration("span", written) // timedelta(microseconds=1) == microseconds

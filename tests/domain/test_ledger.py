@@ -1,11 +1,15 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from foliot import Calendar, Interval, Spec
+from foliot.books.configurations import canonical_text
 from foliot.domain.generation import Gap
 from foliot.domain.ledger import Absence, Asks, Explanation, Known, LedgerVerdict, explain
 from foliot.domain.runs import OPEN, Hold, Kind, Reason, Status
+from foliot.domain.tenures import Tenure, TenureEnd
 from tests.builders import DAY, HOUR, MINUTE, NOON, SECOND, a_paused_state, a_record, a_state, what_is_known
 
 ONE = NOON + HOUR
@@ -216,7 +220,68 @@ class TestFromAGap:
         assert verdict_on(NOON - HOUR, known) == (LedgerVerdict.MISSED, Reason.MISSED)
 
 
+class TestFromThePast:
+    """The schedule is of every hour since noon; before that it was of every half past, from six on."""
+
+    SIX = NOON - 6 * HOUR
+    HALF_PAST = canonical_text(Spec(cron=("30 * * * *",)))
+
+    def known(self, ended_by: TenureEnd = TenureEnd.EDIT, until: int = NOON, **changes: Any) -> Known:
+        past = (Tenure(self.HALF_PAST, self.SIX, until, ended_by),)
+        return what_is_known(past=past, spec_since=NOON, created_at=self.SIX, **changes)
+
+    def test_what_the_spec_of_then_named_and_has_no_row_must_have_had_one(self) -> None:
+        explanation = explain(self.known(), NOON - HOUR // 2)
+        assert (explanation.verdict, explanation.reason) == (LedgerVerdict.UNKNOWN, Absence.NOT_RECORDED)
+        assert "`foliot audit`" in explanation.sentence
+
+    def test_what_only_the_present_spec_names_lies_before_the_edit(self) -> None:
+        assert verdict_on(NOON - HOUR, self.known()) == (LedgerVerdict.NEVER, Absence.BEFORE_EDIT)
+
+    def test_what_neither_names_is_told_by_the_spec_of_then(self) -> None:
+        explanation = explain(self.known(), NOON - MINUTE)
+        assert (explanation.verdict, explanation.reason) == (LedgerVerdict.NEVER, Absence.NOT_IN_SPEC)
+        assert "as it was then, its spec does not name it" in explanation.sentence
+
+    def test_what_was_removed_with_age_is_not_known(self) -> None:
+        known = self.known(pruned_before=NOON)
+        assert verdict_on(NOON - HOUR // 2, known) == (LedgerVerdict.UNKNOWN, Absence.PRUNED)
+
+    def test_what_lies_before_the_first_spec_lies_before_the_creation(self) -> None:
+        assert verdict_on(self.SIX - HOUR, self.known()) == (LedgerVerdict.NEVER, Absence.BEFORE_CREATION)
+
+    @pytest.mark.parametrize(
+        ("ended_by", "reason"),
+        [(TenureEnd.LIMIT, Reason.LIMIT_REACHED), (TenureEnd.DELETION, Reason.SCHEDULE_DELETED)],
+    )
+    @pytest.mark.parametrize("instant", [NOON - HOUR, NOON - HOUR // 2, NOON])
+    def test_while_nothing_was_owed_there_were_no_moments(
+        self, ended_by: TenureEnd, reason: Reason, instant: int
+    ) -> None:
+        known = self.known(ended_by, until=NOON - 2 * HOUR)
+        assert verdict_on(instant, known) == (LedgerVerdict.NEVER, reason)
+
+    def test_of_a_gap_the_spec_of_then_says_what_is_in_it(self) -> None:
+        gap = Gap(self.SIX + HOUR // 2, NOON - HOUR // 2, 6, Reason.MISSED)
+        assert verdict_on(NOON - HOUR // 2, self.known(gap=gap)) == (LedgerVerdict.MISSED, Reason.MISSED)
+        assert verdict_on(NOON - HOUR, self.known(gap=gap)) == (LedgerVerdict.NEVER, Absence.BEFORE_EDIT)
+
+    def test_where_a_clock_set_back_lets_two_overlap_the_one_that_ended_last_answers(self) -> None:
+        late = Tenure(canonical_text(Spec(cron=("15 * * * *",))), NOON - 2 * HOUR, NOON - HOUR, TenureEnd.EDIT)
+        known = self.known()
+        both = replace(known, past=(*known.past, late))
+        assert verdict_on(NOON - 105 * MINUTE, both) == (LedgerVerdict.UNKNOWN, Absence.NOT_RECORDED)
+        assert verdict_on(NOON - 90 * MINUTE, both) == (LedgerVerdict.NEVER, Absence.NOT_IN_SPEC)
+
+
 class TestFromTheRules:
+    def test_a_moment_that_was_swept_and_has_no_row(self) -> None:
+        assert verdict_on(NOON, what_is_known()) == (LedgerVerdict.UNKNOWN, Absence.NOT_RECORDED)
+
+    def test_what_was_not_swept_before_the_deletion_went_with_the_schedule(self) -> None:
+        known = what_is_known(deleted_at=ONE + MINUTE, now=ONE + 2 * MINUTE)
+        assert verdict_on(ONE, known) == (LedgerVerdict.NEVER, Reason.SCHEDULE_DELETED)
+
     def test_a_moment_that_the_spec_does_not_name(self) -> None:
         assert verdict_on(NOON + MINUTE, what_is_known()) == (LedgerVerdict.NEVER, Absence.NOT_IN_SPEC)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot import Invalid
-from foliot.domain.schedule import json_text, labels_of, slug_of, target_of, text_of
+from foliot.domain.schedule import json_text, labels_of, relabelled, slug_of, target_of, text_of
 from tests.builders import HOUR, NOON, a_paused_state, a_state
 
 
@@ -123,6 +123,26 @@ class TestJson:
         assert json.loads(json_text("memo", letter * 999_998) or "") == letter * 999_998
         with pytest.raises(Invalid, match="got 1,000,001"):
             json_text("memo", letter * 999_999)
+
+
+class TestRelabelling:
+    def test_labels_are_put_there_or_instead_others_go_and_the_rest_stay(self) -> None:
+        before = {"env": "test", "owner": "ann", "team": "mail"}
+        assert relabelled(before, {"env": "prod", "a": "b"}, ["owner", "none"]) == {
+            "a": "b",
+            "env": "prod",
+            "team": "mail",
+        }
+
+    def test_a_schedule_does_not_come_to_more_than_a_hundred_labels(self) -> None:
+        many = {f"l{number}": "x" for number in range(100)}
+        assert len(relabelled(many, {"l1": "y"}, [])) == 100
+        with pytest.raises(Invalid, match="at most 100 labels, and would have 101"):
+            relabelled(many, {"new": "x"}, [])
+
+    def test_one_that_has_more_already_may_lose_some(self) -> None:
+        many = {f"l{number}": "x" for number in range(120)}
+        assert len(relabelled(many, {}, ["l0"])) == 119
 
 
 class TestTexts:

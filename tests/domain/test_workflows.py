@@ -92,6 +92,12 @@ def test_the_first_trigger_is_the_named_one_else_a_manual_one_else_the_first() -
         workflow.first_trigger("z")
 
 
+def test_a_schedule_fires_the_trigger_of_its_cron_else_the_first_with_a_schedule_else_the_first_of_all() -> None:
+    workflow = read([manual("b"), scheduled("a", "0 * * * *"), scheduled("c", "5  * * * *")])
+    assert [workflow.trigger_of(cron) for cron in ("5 * * * *", "7 * * * *")] == ["c", "a"]
+    assert read([manual("b")]).trigger_of("5 * * * *") == "b"
+
+
 def test_the_same_document_has_the_same_text_whatever_the_order_of_its_keys_and_who_deploys_it() -> None:
     one = read([manual(), act("a")], "start > a", version=3, user_id="ann")
     other = read_workflow(dict(reversed(a_dag([manual(), act("a")], "start > a").items())))

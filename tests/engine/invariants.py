@@ -54,6 +54,8 @@ def check_books(world: World, *, covers: bool = True, is_clock_steady: bool = Tr
         if covers and schedule["spec_since"] == schedule["created_at"] and '"limit"' not in schedule["policies"]:
             gaps = [gap for gap in books.gaps if gap["schedule_ref"] == ref]
             _check_coverage(schedule, cursor, runs, gaps)
+    audit = world.app.parts.verbs.audit.slots()
+    assert audit.found == 0, audit.violations
     leases = {worker["ref"]: worker["lease_until"] for worker in books.workers}
     for run in books.runs:
         _check_row(run)

@@ -1,4 +1,7 @@
-"""Anything may be done in any order, with workers dying in between: the books are right after each step."""
+"""Anything may be done in any order, with workers dying in between: the books are right after each step.
+
+And whatever somebody else changes in them after that, the audit finds just it.
+"""
 
 from contextlib import ExitStack
 from datetime import timedelta
@@ -12,6 +15,7 @@ from foliot import Conflict, Context, Foliot, Invalid, NotFound
 from foliot.engine.settings import EngineSettings
 from foliot.testing import virtual
 from tests.engine.invariants import check_books, check_nothing_is_stuck
+from tests.engine.tampering import check_tampering
 from tests.engine.timelines import START, Job
 
 REFUSALS = (Conflict, Invalid, NotFound)
@@ -167,7 +171,10 @@ class AnyOrder(RuleBasedStateMachine):
             check_nothing_is_stuck(self.world)
 
     def teardown(self) -> None:
-        self.exits.close()
+        try:
+            check_tampering(self.world)
+        finally:
+            self.exits.close()
 
     def _try(self, verb: Any, *values: Any, **options: Any) -> None:
         """A refusal is an answer too; what it must not do is to leave the books wrong."""

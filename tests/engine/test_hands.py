@@ -7,6 +7,7 @@ from foliot.clock import SystemClock
 from foliot.domain.grants import Grant
 from foliot.domain.runs import Kind, OnUnknown, Status
 from foliot.domain.settlement import Outcome
+from foliot.engine.counters import Counters
 from foliot.engine.hands import Hands
 from foliot.ports import Control, Launch
 from tests.builders import HOUR, NOON
@@ -65,7 +66,7 @@ def with_hands(result: str | None, act: Callable[[Hands, int], None], runs: int,
     """Runs one after the other; `act` is called when each has reported."""
 
     async def work() -> Hands:
-        hands = Hands(_Gate(result), SystemClock(), lambda: NOON, lambda: None)
+        hands = Hands(_Gate(result), SystemClock(), lambda: NOON, lambda: None, Counters())
         for ref in range(runs):
             hands.begin(a_launch(ref, timeout))
             await asyncio.sleep(0)

@@ -92,7 +92,7 @@ class _SlowDisk:
     def write(self, act: Any) -> Any:
         result = self._database.write(act)
         if self._seconds and getattr(result, "launches", None):
-            self._world._selector.time += self._seconds.pop(0)
+            self._world._time.selector.time += self._seconds.pop(0)
         return result
 
     def __getattr__(self, name: str) -> Any:

@@ -1,6 +1,7 @@
 """Old final runs are removed, and nothing that the future still rests on."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
@@ -10,6 +11,7 @@ from foliot import Context, Invalid
 from foliot.domain.instants import MICROSECONDS
 from foliot.engine.loop import Engine
 from foliot.engine.settings import EngineSettings
+from foliot.rows import AnswerRow
 from tests.engine.invariants import Books
 from tests.engine.timelines import Job, a_world, at, clock
 
@@ -121,3 +123,36 @@ def test_workers_that_are_long_gone_are_forgotten() -> None:
             world.restart()
         world.advance(hours=3)
         assert len(Books(world).workers) == 1
+
+
+def test_answers_are_forgotten_after_a_day_and_however_many_there_are() -> None:
+    settings = EngineSettings(prune_every=HOUR // 4)
+    with a_world(Job(), settings=settings, every="30m") as world:
+        database = world.app.parts.database
+
+        def left() -> int:
+            return int(database.read(lambda tx: tx._all("SELECT count(*) FROM kept_answers"))[0][0])
+
+        def keep(tx: Any) -> None:
+            for number in range(2500):
+                tx.keep_answer(AnswerRow("ann", f"{number}", "", 201, "{}", "{}", tx.now))
+
+        database.write(keep)
+        world.advance_to(at("12:00") + timedelta(hours=23))
+        assert left() == 2500
+        world.advance_to(at("12:00") + timedelta(hours=25))
+        assert left() == 0
+
+
+def test_what_a_spec_was_is_forgotten_with_the_rows_of_its_time() -> None:
+    settings = EngineSettings(keep_for=HOUR, keep_runs=2, prune_every=HOUR // 4)
+    with a_world(Job(), settings=settings, every="10m", covers=False) as world:
+        ref = world.app.parts.database.read(lambda tx: tx.schedules(["job"]))[0].ref
+        world.advance_to(at("12:15"))
+        world.app.schedules.patch("job", every="5m")
+        world.advance_to(at("12:45"))
+        assert len(world.app.parts.database.read(lambda tx: tx.past_specs([ref]))[ref]) == 1
+        world.advance_to(at("18:00"))
+        assert world.app.parts.database.read(lambda tx: tx.past_specs([ref])) == {}
+        explained = world.app.schedules.explain("job", at("12:10"))
+        assert (explained.verdict, explained.reason) == ("unknown", "pruned")

@@ -282,7 +282,7 @@ class _SlowAnswer:
     def write(self, act: Any) -> Any:
         result = self._database.write(act)
         if self._seconds and getattr(result, "launches", None):
-            self._world._selector.time += self._seconds
+            self._world._time.selector.time += self._seconds
             self._seconds = 0.0
             self._meanwhile()
         return result

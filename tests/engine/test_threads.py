@@ -26,11 +26,11 @@ class _Bench:
         self.executor.register("wait", lambda: self.end.wait(60))
         self.parts = Parts(f"sqlite:///{folder / 'threads.db'}", {"python": self.executor})
         names = [f"s{number}" for number in range(runs)]
-        self.parts.schedules.create_many(
+        self.parts.verbs.schedules.create_many(
             {"name": name, "target": "python:wait", "every": "1h", **options} for name in names
         )
         for name in names:
-            self.parts.schedules.trigger(name)
+            self.parts.verbs.schedules.trigger(name)
 
     def work(self, settings: EngineSettings, watch: Callable[[], bool]) -> None:
         """Run an engine until what is watched for has come about."""
@@ -46,12 +46,12 @@ class _Bench:
             await task
 
         asyncio.run(main())
-        self.ended = self.parts.runs.list(limit=100)
+        self.ended = self.parts.verbs.runs.list(limit=100)
         self.executor.close()
         self.parts.close()
 
     def count(self, status: str) -> int:
-        return len(self.parts.runs.list(status=status, limit=100))
+        return len(self.parts.verbs.runs.list(status=status, limit=100))
 
 
 @pytest.mark.parametrize("inline", [True, False])

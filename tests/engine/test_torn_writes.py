@@ -9,7 +9,6 @@ import pytest
 from foliot.domain.errors import Unavailable
 from foliot.ports import Database, Transaction
 from foliot.testing import World
-from tests.databases import INTEGRITY_ERRORS
 from tests.engine.timelines import Job, a_world, at, timeline
 
 T = TypeVar("T")
@@ -24,6 +23,7 @@ class FickleDatabase:
         self._database = database
         self.is_local = database.is_local
         self.read = database.read
+        self.snapshot = database.snapshot
         self.claim_alone = database.claim_alone
         self.close = database.close
         self.to_refuse = 0
@@ -61,14 +61,6 @@ def no_new_rows(world: World) -> Iterator[None]:
     database.write(lambda tx: tx.cx.exec_driver_sql("DROP TRIGGER no_new_rows").close())
 
 
-def die_of_refused_rows(world: World) -> None:
-    """The slot of 12:05 comes due, its row is refused, and the worker dies of it."""
-    with no_new_rows(world):
-        with pytest.raises(INTEGRITY_ERRORS, match="no new rows"):
-            world.advance_to(at("12:05"))
-        world.kill()
-
-
 def test_a_run_whose_row_was_not_committed_is_not_begun() -> None:
     job = Job()
     with a_world(job, cron="5 12 * * *") as world:
@@ -91,19 +83,26 @@ def test_a_run_whose_commit_was_not_answered_is_delivered_once_and_not_lost() ->
         assert job.deliveries == [SLOT]
 
 
-def test_a_row_that_is_refused_is_an_error_and_its_run_is_not_begun() -> None:
+@pytest.mark.poison
+def test_a_row_that_is_refused_is_tried_again_later_and_its_run_is_not_begun_before() -> None:
     job = Job()
     with a_world(job, cron="5 12 * * *") as world:
-        die_of_refused_rows(world)
-        assert job.deliveries == []
-        world.restart()
+        with no_new_rows(world):
+            world.advance_to(at("12:05:10"))
+            assert (job.deliveries, world.engine().counters.set_aside) == ([], 1)
+        world.advance_to(at("12:05:30"))
+        assert job.deliveries == [SLOT]
 
 
+@pytest.mark.poison
 def test_a_worker_that_dies_between_its_cursor_and_its_rows_loses_no_slot() -> None:
     with a_world(Job(), cron="5 12 * * *") as world:
-        die_of_refused_rows(world)
+        with no_new_rows(world):
+            world.advance_to(at("12:05:10"))
+            world.kill()
         world.restart()
-        assert timeline(world) == ["12:05 success 12:05-12:05"]
+        world.advance_to(at("12:05:30"))
+        assert timeline(world) == ["12:05 success 12:05:20-12:05:20"]
 
 
 def test_outcomes_whose_commit_was_refused_are_recorded_with_the_next() -> None:

@@ -42,7 +42,7 @@ def test_what_another_process_wrote_is_found_though_no_hint_of_it_arrived(postgr
     with a_world(Job(), database=url, workers=2, manual=True) as world:
         world.advance(minutes=1)
         other = Parts(url, world.app.executors, world._clock)
-        other.schedules.trigger("job")
+        other.verbs.schedules.trigger("job")
         other.close()
         world.advance(seconds=10)
         assert [run.status for run in world.runs("job")] == ["success"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from foliot import Context, Foliot
 from foliot.engine.settings import EngineSettings
+from foliot.ports import Carrier
 from foliot.services.views import Run
 from foliot.testing import World, virtual
 from tests.engine.invariants import check_books, check_nothing_is_stuck
@@ -75,13 +76,14 @@ def a_world(
     start: datetime = START,
     covers: bool = True,
     settled: bool = True,
+    carrier: Carrier | None = None,
     **options: Any,
 ) -> Iterator[World]:
     """A world with the graph `job`, and a schedule `job` of it when options are given; its books are checked after.
 
     `covers` as in `check_books`; `settled`: whether a worker has seen to everything at the end.
     """
-    with virtual(an_app(graph, settings), start, database=database, workers=workers) as world:
+    with virtual(an_app(graph, settings), start, database=database, workers=workers, carrier=carrier) as world:
         if options:
             world.app.schedules.create("job", **options)
         yield world

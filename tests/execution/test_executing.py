@@ -62,7 +62,7 @@ def what_became_of(talker: Talker, **options: Any) -> tuple[str, str | None, int
     """Status and reason of a run that the talker executed, and what was charged for it."""
     app = Foliot("sqlite:///not-used.db", pricing=Pricing(markup=Decimal(1)))
     with virtual(app, START) as world:
-        world.engine().gate._executors = {"python": talker}  # type: ignore[attr-defined]
+        app.parts.gate._executors = {"python": talker}
         app.schedules.create("digest", target="talk", every="5m", **options)
         world.advance(minutes=6)
         run = world.runs("digest")[0]

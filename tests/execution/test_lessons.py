@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from foliot import Context, Foliot, Unavailable, settings
+from foliot import Context, Foliot, Unavailable
 from foliot.domain.credits import Model, Pricing
-from foliot.execution.gate import LocalGate
 from foliot.execution.records import Records
 from foliot.ports import Transaction
 from foliot.services.views import Run
+from foliot.settings.table import TABLE
 from foliot.testing import World, virtual
 from tests.databases import PostgresqlServer
 
@@ -198,11 +198,9 @@ class Away:
 
 def cover_eyes(world: World, part: str, times: int) -> Away:
     """What this part of the gate looks at is away so often."""
-    gate = world.engine().gate
-    assert isinstance(gate, LocalGate)
     away = Away(world.app.parts.database, times)
     # Records of its own: the other parts of the gate see as before.
-    getattr(gate, part)._records = Records(away, inline=True)
+    getattr(world.app.parts.gate, part)._records = Records(away, inline=True)
     return away
 
 
@@ -323,8 +321,7 @@ def test_a_worker_that_cannot_go_on_ends_its_program_and_says_why(
 
 
 def test_a_setting_that_is_empty_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    names = [name for name in vars(settings).values() if isinstance(name, str) and name.startswith("FOLIOT_")]
-    assert len(names) >= 5
+    names = [setting.variable for setting in TABLE]
     monkeypatch.chdir(tmp_path)
     for name in names:
         monkeypatch.delenv(name, raising=False)

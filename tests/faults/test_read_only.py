@@ -133,7 +133,7 @@ class Served:
         self._said = folder / "said"
         with self._said.open("w") as said:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", AS_ANYBODY, "serve", "prog:app"],
+                [sys.executable, "-c", AS_ANYBODY, "serve", "--no-api", "prog:app"],
                 cwd=folder,
                 env={**os.environ, "FOLIOT_DATABASE": "sqlite:///data/foliot.db"},
                 stdout=said,

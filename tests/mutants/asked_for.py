@@ -16,7 +16,7 @@ _GUARD = """\
             except DBAPIError:
                 guard.invalidate()
 
-    def _connect(self, pool: Engine) -> Connection:
+    def _connect(self, pool: Pool) -> Connection:
 """
 
 _CURSORS = "        tx.move(self._moved.values())\n        tx.advance(self._advanced.values())\n"
@@ -80,7 +80,8 @@ ASKED_FOR = (
                 "            pass\n",
             ),
         ),
-        "tests/engine/test_torn_writes.py::test_a_row_that_is_refused_is_an_error_and_its_run_is_not_begun",
+        "tests/engine/test_torn_writes.py"
+        "::test_a_row_that_is_refused_is_tried_again_later_and_its_run_is_not_begun_before",
     ),
     Mutant(
         "lease from the worker's clock",
@@ -150,7 +151,7 @@ ASKED_FOR = (
     Mutant(
         "synchronous=OFF",
         "SQLite does not wait for the disk: after a power failure slots are missing that were acknowledged.",
-        (Change("stores/database.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
+        (Change("stores/sqlite_files.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
         "tests/stores/test_sqlite_file.py::test_a_write_is_synced_to_its_log_and_keeps_its_references",
     ),
     Mutant(
@@ -161,10 +162,10 @@ ASKED_FOR = (
             Change("stores/dialect.py", 'lock_free = " FOR UPDATE SKIP LOCKED"', 'lock_free = ""'),
             Change(
                 "stores/database.py",
-                "with self._connect(self.engine) as cx, cx.begin():",
-                "with self._guarded(), self._connect(self.engine) as cx, cx.begin():",
+                "with self._connect(self._writers) as cx, cx.begin():",
+                "with self._guarded(), self._connect(self._writers) as cx, cx.begin():",
             ),
-            Change("stores/database.py", "    def _connect(self, pool: Engine) -> Connection:\n", _GUARD),
+            Change("stores/database.py", "    def _connect(self, pool: Pool) -> Connection:\n", _GUARD),
         ),
         "tests/stores/test_holding.py::test_what_a_transaction_holds_stays_held_when_all_other_connections_are_cut",
     ),

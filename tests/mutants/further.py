@@ -123,7 +123,7 @@ FURTHER = (
     Mutant(
         "synchronous=NORMAL",
         "SQLite waits for the disk only at checkpoints: a power failure takes back commits that were acknowledged.",
-        (Change("stores/database.py", '"synchronous=FULL"', '"synchronous=NORMAL"'),),
+        (Change("stores/sqlite_files.py", '"synchronous=FULL"', '"synchronous=NORMAL"'),),
         "tests/power/test_power.py::test_nothing_that_was_acknowledged_is_lost_when_the_power_fails",
     ),
     Mutant(

@@ -94,6 +94,10 @@ class Connection:
     def create_function(self, name: str, count: int, function: Any, deterministic: bool = False) -> None:
         self._connection.create_scalar_function(name, function, count, deterministic=deterministic)
 
+    @property
+    def in_transaction(self) -> bool:
+        return self._connection.in_transaction
+
     def commit(self) -> None:
         if self._connection.in_transaction:
             self.cursor().execute("COMMIT")

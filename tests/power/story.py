@@ -15,13 +15,14 @@ from sqlalchemy import create_engine
 
 import foliot.stores.database
 from foliot import Context, Foliot
-from foliot.domain.errors import Refusal
+from foliot.domain.errors import Conflict, Refusal
 from foliot.engine.settings import EngineSettings
 from foliot.stores.database import SqliteDatabase
 from foliot.testing import World, virtual
 from tests.engine.timelines import START
 from tests.power.disk import Operation, RecordingDisk
 from tests.power.driver import Driver
+from tests.stores.sharing import together
 
 FILE = "story.db"
 LENGTH = timedelta(minutes=40)
@@ -145,6 +146,7 @@ def _live(world: World) -> None:
         lambda: verbs.patch("cancels", cron="*/3 * * * *"),
         lambda: verbs.resume("terminates"),
         lambda: verbs.delete("holds-one"),
+        lambda: _all_at_once(world),
         lambda: world.app.runs.cancel(world.app.runs.list(status="running")[0].id),
     ]
     for step in steps:
@@ -153,6 +155,16 @@ def _live(world: World) -> None:
             step()
         except Refusal:
             continue
+
+
+def _all_at_once(world: World) -> None:
+    """Writes that share a commit: all of them are on the disk, or none is, and none is acknowledged before."""
+    verbs = world.app.schedules
+    calls = [partial(verbs.create, f"at-once-{number}", target="job", every="7m") for number in range(3)]
+    calls.append(partial(verbs.create, "often", target="job", every="7m"))
+    *made, refused = together(world.app.parts.database, lambda _: None, calls)
+    assert isinstance(refused.exception(), Conflict)
+    assert [done.exception() for done in made] == [None] * 4
 
 
 def _die_and_come_back(world: World) -> None:

@@ -121,3 +121,55 @@ def test_a_slot_that_failed_and_was_run_again_by_a_backfill_ran() -> None:
         world.advance(seconds=1)
         assert explained(world, "12:05") == ("ran", None)
         assert "by a backfill" in world.app.schedules.explain("job", at("12:05")).sentence
+
+
+def test_before_an_edit_the_spec_of_then_answers_also_when_it_was_paused() -> None:
+    with a_world(Job(), every="5m", covers=False) as world:
+        world.advance_to(at("12:06"))
+        world.app.schedules.patch("job", every="1m")
+        world.app.schedules.pause("job")
+        world.advance_to(at("12:10:30"))
+        world.app.schedules.patch("job", every="7m")
+        world.app.schedules.resume("job")
+        world.advance_to(at("12:20"))
+        assert explained(world, "12:03") == ("never", "not_in_spec")
+        assert explained(world, "12:04:30") == ("never", "not_in_spec")
+        assert explained(world, "12:05") == ("ran", None)
+        assert explained(world, "12:08") == ("skipped", "paused")
+        assert "as it was then" in world.app.schedules.explain("job", at("12:09:30")).sentence
+        assert explained(world, "12:14") == ("ran", None)
+
+
+def test_a_slot_that_came_due_by_jitter_after_an_edit_is_told_by_its_row() -> None:
+    with a_world(Job(), every="10m", jitter="9m", covers=False) as world:
+        world.advance_to(at("12:10:01"))
+        world.app.schedules.patch("job", cron="7 * * * *", jitter=None)
+        world.advance_to(at("12:30"))
+        assert explained(world, "12:10") == ("ran", None)
+        assert explained(world, "12:20") == ("never", "not_in_spec")
+
+
+def test_what_was_not_owed_after_the_limit_is_told_also_once_it_was_raised() -> None:
+    with a_world(Job(), every="5m", limit=1, covers=False) as world:
+        world.advance_to(at("12:21"))
+        world.app.schedules.patch("job", limit=5)
+        world.advance_to(at("12:26"))
+        assert explained(world, "12:05") == ("ran", None)
+        assert explained(world, "12:15") == ("never", "limit_reached")
+        assert explained(world, "12:25") == ("ran", None)
+
+
+def test_a_deleted_schedule_is_explained_also_when_it_lives_again() -> None:
+    with a_world(Job(), every="5m", covers=False) as world:
+        world.advance_to(at("12:06"))
+        world.app.schedules.delete("job")
+        assert explained(world, "12:05") == ("ran", None)
+        assert explained(world, "12:06") == ("never", "not_in_spec")
+        assert explained(world, "12:10") == ("never", "schedule_deleted")
+        world.advance_to(at("12:16"))
+        world.app.schedules.create("job", target="job", every="1m")
+        world.advance_to(at("12:18"))
+        assert explained(world, "12:05") == ("ran", None)
+        assert explained(world, "12:04") == ("never", "before_edit")
+        assert explained(world, "12:15") == ("never", "schedule_deleted")
+        assert explained(world, "12:17") == ("ran", None)

@@ -237,6 +237,7 @@ def test_a_world_is_apart_from_the_apps_own_database(tmp_path: Path) -> None:
     assert not (tmp_path / "own.db").exists()
     with pytest.raises(Invalid, match="several workers need PostgreSQL"), virtual(app, START, workers=2):
         pass
+    assert not app.functions.is_inline
 
 
 def test_every_run_has_a_trace_that_follows_from_its_id(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Unavailabl
 from foliot.domain.instants import instant_of, moment_of
 from foliot.execution.records import Records
 from foliot.execution.till import Till
-from foliot.services.desk import Desk
+from foliot.services.desk import Desk, Shop
 from foliot.services.grants import GrantVerbs
 from foliot.services.runs import RunVerbs
 from foliot.services.schedules import ScheduleVerbs
@@ -94,7 +94,7 @@ class Client:
         self._chance = chance
         self._now = now
         database = ShakyDatabase(fate, self)
-        desk = Desk(database, wake, PRICING)
+        desk = Desk(Shop(database, wake, PRICING))
         self.schedules = ScheduleVerbs(desk)
         self.runs = RunVerbs(desk)
         self.grants = GrantVerbs(desk)

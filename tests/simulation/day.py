@@ -220,7 +220,9 @@ class World:
 
     def _count(self, worker: Worker) -> None:
         for name, count in vars(worker.engine.counters).items():
-            self.story.counts[f"engine: {name}"] += count
+            # Those by kind, reason or size are not for the story.
+            if isinstance(count, int):
+                self.story.counts[f"engine: {name}"] += count
 
     def strike_a_blow(self) -> None:
         """The nemesis: one of the day's faults, now."""

@@ -128,6 +128,10 @@ class ShakyDatabase:
         self._reach()
         return self._fate.database.read(act)
 
+    def snapshot(self, act: Callable[[Any], T]) -> T:
+        self._reach()
+        return self._fate.database.snapshot(act)
+
     def claim_alone(self) -> None:
         """Any number may write."""
 

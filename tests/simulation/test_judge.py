@@ -104,7 +104,7 @@ class Rash(Spoiled):
         (LosesRows, 2, "no slot lost"),
         (Impatient, 1, "leases are respected"),
         (Blind, 2, "no forbidden overlap"),
-        (Rash, 1, "none early"),
+        (Rash, 2, "none early"),
         (Forgetful, 1, "nothing is forgotten"),
         (Spendthrift, 1, "budgets hold"),
         (Cashier, 1, "the money adds up"),

@@ -45,6 +45,7 @@ def test_a_backfill_is_what_was_asked_for_and_has_not_begun(stage: Stage) -> Non
         input="[1]",
         created_at=NOON + 1,
         ended_at=None,
+        cancelled_at=None,
     )
 
 

@@ -2,9 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -13,11 +12,12 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, inspect, make_url
+from sqlalchemy import inspect
 
 from foliot.domain.errors import Conflict
 from foliot.stores.migration import _KNOWN, NEWEST, alembic_config, version_of
 from foliot.stores.tables import metadata
+from tests.stores.schemas import connected, description
 from tests.stores.stage import Stage
 
 NewUrl = Callable[[], str]
@@ -27,16 +27,6 @@ NewUrl = Callable[[], str]
 def database_url(new_database_url: NewUrl) -> str:
     """One that has no schema yet."""
     return new_database_url()
-
-
-@contextmanager
-def connected(url: str) -> Iterator[Connection]:
-    engine: Engine = create_engine(make_url(url.replace("postgresql://", "postgresql+psycopg://")))
-    try:
-        with engine.begin() as cx:
-            yield cx
-    finally:
-        engine.dispose()
 
 
 def migrated(url: str) -> str:
@@ -65,43 +55,6 @@ def test_the_chain_yields_what_the_tables_yield_checks_and_partial_indexes_inclu
     assert by_the_chain == by_the_tables
     assert len(by_the_chain["runs"]["checks"]) == 6
     assert {index[0] for index in by_the_chain["runs"]["indexes"]} >= {"runs_leased", "runs_open", "runs_ready"}
-
-
-def description(cx: Connection) -> dict[str, Any]:
-    """All that the database tells of its tables and sequences."""
-    seen = inspect(cx)
-    tables = {
-        table: {
-            "columns": [
-                (column["name"], str(column["type"]), column["nullable"], column["default"])
-                for column in seen.get_columns(table)
-            ],
-            "key": seen.get_pk_constraint(table),
-            "unique": _sorted(seen.get_unique_constraints(table)),
-            "foreign": _sorted(seen.get_foreign_keys(table)),
-            "checks": _sorted(seen.get_check_constraints(table)),
-            "indexes": _indexes(cx, table),
-        }
-        for table in seen.get_table_names()
-    }
-    if cx.dialect.name == "postgresql":
-        text = "SELECT sequencename, start_value, increment_by, cycle, cache_size FROM pg_sequences ORDER BY 1"
-        return tables | {"sequences": [tuple(row) for row in cx.exec_driver_sql(text)]}
-    strict = cx.exec_driver_sql("SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite%'")
-    return tables | {"strict": {row.name for row in strict if row.strict}}
-
-
-def _indexes(cx: Connection, table: str) -> list[tuple[str, str | None]]:
-    text = (
-        f"SELECT indexname, indexdef FROM pg_indexes WHERE tablename = '{table}' ORDER BY 1"
-        if cx.dialect.name == "postgresql"
-        else f"SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = '{table}' ORDER BY 1"
-    )
-    return [(row[0], row[1]) for row in cx.exec_driver_sql(text)]
-
-
-def _sorted(found: Any) -> list[Any]:
-    return sorted(found, key=str)
 
 
 def test_on_postgresql_keys_of_runs_are_drawn_in_blocks_of_a_thousand(postgresql: Stage) -> None:

@@ -17,7 +17,8 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from foliot.domain.backfill import Direction, Which
 from foliot.domain.runs import Hold, Kind, Order, Status
 from foliot.domain.settlement import Outcome
-from foliot.rows import Finish, RunFilter
+from foliot.lines import RunPlace, RunSearch, Walk
+from foliot.rows import Finish, RunFilter, ScheduleFilter
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import HOUR, MINUTE, NOON, a_new_cursor, a_new_run, a_new_schedule, a_started_run
 from tests.databases import KINDS, PostgresqlServer
@@ -176,6 +177,25 @@ def plan_on_postgresql(stage: Stage, statement: Overheard, how: str) -> Plan:
     else:
         explained = stage.write(lambda tx: _all_rows(tx, f"EXPLAIN (FORMAT JSON) {statement.text}", statement.values))
     (whole,) = explained[0][0]
+    return _plan_of(whole)
+
+
+def plan_for_readers(stage: Stage, statement: Overheard, before: Sequence[Overheard] = ()) -> Plan:
+    """The plan of those who only read, whom the server lets do what it thinks best for these values.
+
+    What is said `before` in the same transaction may tell it what that is.
+    """
+
+    def explain(tx: SqlTransaction) -> Sequence[Any]:
+        for one in before:
+            _all_rows(tx, *one)
+        return _all_rows(tx, f"EXPLAIN (FORMAT JSON) {statement.text}", statement.values)
+
+    (whole,) = stage.read(explain)[0][0]
+    return _plan_of(whole)
+
+
+def _plan_of(whole: dict[str, Any]) -> Plan:
     nodes = list(_nodes(whole["Plan"]))
     indexes = {_index(node["Index Name"]) for node in nodes if "Index Name" in node}
     scanned = {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"} | _walked(whole["Plan"])
@@ -275,6 +295,86 @@ def test_a_hot_statement_uses_the_index_made_for_it_and_reads_no_table_whole(
         assert plan.indexes >= intended, plan.text
 
 
+OF = [SCHEDULE, SCHEDULE + 1, SCHEDULE + 2]
+PLACE = RunPlace(NOON + HOUR, SCHEDULE, NOON, RUN)
+LISTS: list[tuple[str, Callable[[SqlTransaction], object], set[str]]] = [
+    ("newest_lines", lambda tx: tx.newest_lines(RunSearch(), RUNS, 0, 51), {"runs by key"}),
+    ("of an owner", lambda tx: tx.newest_lines(RunSearch(owner="ann"), RUNS, RUNS - 500, 51), {"runs by key"}),
+    ("those open", lambda tx: tx.newest_lines(RunSearch(status="waiting"), RUNS, 0, 51), {"runs_open"}),
+    ("ref_before", lambda tx: tx.ref_before(RUNS, 1000), {"runs by key"}),
+    ("newest_nominal", lambda tx: tx.newest_nominal(OF, NOON + HOUR), {"runs_slot"}),
+    ("count_between", lambda tx: tx.count_between(OF, NOON, NOON + HOUR, 1000), {"runs_slot"}),
+    ("lines_of", lambda tx: tx.lines_of(OF, RunSearch(), NOON, PLACE, 51), {"runs_slot"}),
+    ("lines_of by status", lambda tx: tx.lines_of(OF, RunSearch(status="error"), NOON, PLACE, 51), {"runs_slot"}),
+    ("lines_of those open", lambda tx: tx.lines_of(OF, RunSearch(status="running"), 0, PLACE, 51), {"runs_open"}),
+    ("lines_at", lambda tx: tx.lines_at(SCHEDULE, NOON, Kind.SLOT, 0, 100), {"runs_slot"}),
+    ("lines", lambda tx: tx.lines([RUN, RUN + 1]), {"runs by key"}),
+    ("schedules_of", lambda tx: tx.schedules_of("ann", 100), {"schedules_owner"}),
+]
+
+
+@pytest.mark.parametrize(("method", "act", "intended"), LISTS, ids=[method for method, _, _ in LISTS])
+def test_a_list_looks_at_no_runs_but_those_that_it_may_show(
+    ledger: Stage, method: str, act: Callable[[SqlTransaction], object], intended: set[str]
+) -> None:
+    statement = overheard(ledger, act)[-1]
+    is_local = ledger.database.is_local
+    plan = plan_on_sqlite(ledger, statement) if is_local else plan_for_readers(ledger, statement)
+
+    # The index of those that are open has no others.
+    assert "runs" not in plan.scanned or plan.indexes & {"runs_open"}, plan.text
+    assert plan.indexes & (intended | {"r by key"} if "runs by key" in intended else intended), plan.text
+
+
+ALL, ANNS = ScheduleFilter(), ScheduleFilter(owner="ann")
+LABELLED = ScheduleFilter(labels={"team": "mail"})
+DEEP = SCHEDULES // 2
+WHEN = (NOON + DEEP * MINUTE, DEEP)
+UNTIL = (NOON + (DEEP + 5_000) * MINUTE, DEEP + 5_000)
+SCHEDULE_LISTS: list[tuple[str, Callable[[SqlTransaction], object], set[str]]] = [
+    ("by id", lambda tx: tx.schedule_lines(Walk.BY_ID, ALL, None, None, None, 51), {"schedules_id_key"}),
+    ("by id, deep", lambda tx: tx.schedule_lines(Walk.BY_ID, ALL, ("s5",), ("s6",), None, 51), {"schedules_id_key"}),
+    ("of one", lambda tx: tx.schedule_lines(Walk.BY_ID, ANNS, ("s5",), ("s6",), None, 51), {"schedules_owner"}),
+    ("by label", lambda tx: tx.schedule_lines(Walk.BY_ID, LABELLED, ("s5",), ("s6",), None, 51), {"schedules_id_key"}),
+    ("by name", lambda tx: tx.schedule_lines(Walk.BY_NAME, ALL, ("s5", "s5"), None, None, 51), {"schedules_name"}),
+    ("next", lambda tx: tx.schedule_lines(Walk.COMING, ALL, None, None, None, 51), {"cursors_coming"}),
+    ("next, deep", lambda tx: tx.schedule_lines(Walk.COMING, ALL, WHEN, UNTIL, None, 51), {"cursors_coming"}),
+    ("next of one", lambda tx: tx.schedule_lines(Walk.COMING, ANNS, WHEN, UNTIL, None, 51), {"cursors_coming"}),
+    ("idle, deep", lambda tx: tx.schedule_lines(Walk.IDLE, ALL, (DEEP,), (DEEP + 5_000,), None, 51), {"cursors_idle"}),
+    ("how far by id", lambda tx: tx.key_beyond(Walk.BY_ID, None, ("s5",), 1000), {"schedules_id_key"}),
+    ("how far of one", lambda tx: tx.key_beyond(Walk.BY_ID, "ann", ("s5",), 1000), {"schedules_owner"}),
+    ("how far by name", lambda tx: tx.key_beyond(Walk.BY_NAME, None, ("s5", "s5"), 1000), {"schedules_name"}),
+    ("how far next", lambda tx: tx.key_beyond(Walk.COMING, None, WHEN, 1000), {"cursors_coming"}),
+    ("how far idle", lambda tx: tx.key_beyond(Walk.IDLE, None, (DEEP,), 1000), {"cursors_idle"}),
+]
+
+
+@pytest.mark.parametrize(("page", "act", "intended"), SCHEDULE_LISTS, ids=[page for page, _, _ in SCHEDULE_LISTS])
+def test_a_page_of_schedules_comes_from_the_index_in_its_order_however_deep_it_is(
+    ledger: Stage, page: str, act: Callable[[SqlTransaction], object], intended: set[str]
+) -> None:
+    plan = _reading_plan(ledger, act)
+
+    assert plan.indexes & intended, plan.text
+    assert "TEMP B-TREE" not in plan.text, plan.text
+    assert '"Node Type": "Sort"' not in plan.text, plan.text
+    assert not ledger.database.is_local or plan.scanned <= {"s", "c"}, plan.text
+    assert plan.scanned.isdisjoint(LARGE), plan.text
+
+
+def test_the_schedules_of_somebody_who_has_few_are_found_by_their_keys(ledger: Stage) -> None:
+    plan = _reading_plan(ledger, lambda tx: tx.schedule_lines(Walk.COMING, ANNS, WHEN, None, OF, 51))
+
+    assert plan.indexes & {"s by key", "c by key", "schedules by key", "cursors by key"}, plan.text
+    assert plan.scanned.isdisjoint(LARGE), plan.text
+
+
+def _reading_plan(ledger: Stage, act: Callable[[SqlTransaction], object]) -> Plan:
+    *before, statement = overheard(ledger, act)
+    is_local = ledger.database.is_local
+    return plan_on_sqlite(ledger, statement) if is_local else plan_for_readers(ledger, statement, before)
+
+
 @pytest.mark.parametrize("method", ["due", "due_newest", "ready"])
 def test_what_is_due_comes_from_the_index_in_order_and_is_not_sorted_on_sqlite(
     shared_sqlite: Stage, method: str
@@ -293,6 +393,16 @@ def uncounted(postgresql_server: PostgresqlServer) -> Iterator[Stage]:
     stage.write(fill)
     yield stage
     stage.close()
+
+
+@pytest.mark.parametrize(("page", "act", "intended"), SCHEDULE_LISTS, ids=[page for page, _, _ in SCHEDULE_LISTS])
+def test_before_a_server_has_counted_any_rows_its_pages_come_from_the_same_indexes(
+    uncounted: Stage, page: str, act: Callable[[SqlTransaction], object], intended: set[str]
+) -> None:
+    plan = _reading_plan(uncounted, act)
+
+    assert plan.indexes & intended, plan.text
+    assert '"Node Type": "Sort"' not in plan.text, plan.text
 
 
 @pytest.mark.parametrize(("method", "act", "intended"), HOT, ids=[method for method, _, _ in HOT])

@@ -2,13 +2,18 @@
 
 import json
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import pytest
 
 from foliot.domain.errors import Unavailable
+from foliot.domain.schedule import Standing
+from foliot.domain.tenures import Tenure, TenureEnd
+from foliot.lines import Walk
 from foliot.rows import ScheduleFilter, ScheduleRow
 from foliot.stores.transaction import SqlTransaction
-from tests.builders import NOON, a_new_cursor, a_new_schedule
+from tests.builders import HOUR, NOON, a_new_cursor, a_new_schedule
 from tests.databases import INTEGRITY_ERRORS
 from tests.stores.stage import Stage
 from tests.stores.waiting import until_somebody_waits
@@ -182,6 +187,13 @@ def test_a_list_has_every_living_schedule_by_id_with_its_state(stage: Stage) -> 
         (ScheduleFilter(app="mail", after_id="mail-1"), ["mail-2"]),
         (ScheduleFilter(limit=2), ["mail-1", "mail-2"]),
         (ScheduleFilter(limit=2, after_id="mail-1"), ["mail-2", "plain"]),
+        (ScheduleFilter(ids=("plain", "none", "mail-1")), ["mail-1", "plain"]),
+        (ScheduleFilter(ids=()), []),
+        (ScheduleFilter(text="AIL-"), ["mail-1", "mail-2"]),
+        (ScheduleFilter(text="_ail"), []),
+        (ScheduleFilter(declared="mail"), []),
+        (ScheduleFilter(needs_attention=True), []),
+        (ScheduleFilter(needs_attention=False, app="mail"), ["mail-1", "mail-2"]),
     ],
     ids=str,
 )
@@ -193,6 +205,77 @@ def test_a_list_has_the_schedules_that_every_condition_names(
     stage.schedule("plain", "python:other", labels=json.dumps({"a.b/c-d": 'é "quoted" \\ \'%?:'}))
 
     assert listed(stage, wanted) == expected
+    if wanted.limit is None and wanted.after_id is None:
+        refs = [row.ref for row in stage.read(lambda tx: tx.schedules(["mail-1", "mail-2", "plain"]))]
+        assert [row.id for row in stage.read(lambda tx: tx.matching(wanted, refs))] == expected
+        assert stage.read(lambda tx: tx.count_matching(wanted, 10)) == len(expected)
+        assert stage.read(lambda tx: tx.count_matching(wanted, 1)) == min(1, len(expected))
+
+
+STANDINGS: list[tuple[Standing, dict[str, Any], dict[str, Any]]] = [
+    (Standing.ACTIVE, {}, {"wake_at": NOON + HOUR}),
+    (Standing.ACTIVE, {"spec": '{"manual":true}'}, {}),
+    (Standing.ACTIVE, {}, {"wake_at": NOON, "pause_from": NOON - HOUR, "pause_to": NOON}),
+    (Standing.PAUSED, {}, {"pause_from": NOON - HOUR}),
+    (Standing.PAUSED, {}, {"wake_at": NOON + 1, "pause_from": NOON - HOUR, "pause_to": NOON + 1}),
+    (Standing.PAUSED, {"spec": '{"manual":true}'}, {"pause_from": NOON, "remaining": 0}),
+    (Standing.COMPLETED, {"spec": '{"manual":false}'}, {}),
+    (Standing.COMPLETED, {}, {"wake_at": NOON + HOUR, "remaining": 0}),
+]
+
+
+def test_how_a_schedule_stands_is_told_by_its_cursor_and_its_spec(stage: Stage) -> None:
+    expected: dict[Standing, list[str]] = {standing: [] for standing, _, _ in STANDINGS}
+    for number, (standing, cold, hot) in enumerate(STANDINGS):
+        ref = stage.schedule(f"s{number}", **cold)
+        state = stage.state(ref)._replace(**hot)
+        stage.write(partial(SqlTransaction.move, states=[state]))
+        expected[standing].append(f"s{number}")
+
+    for standing, names in expected.items():
+        assert listed(stage, ScheduleFilter(standings=(standing,))) == names
+    both = ScheduleFilter(standings=(Standing.PAUSED, Standing.COMPLETED))
+    assert listed(stage, both) == sorted(expected[Standing.PAUSED] + expected[Standing.COMPLETED])
+
+
+def test_walks_lead_past_every_schedule_once_and_know_how_far_they_are(stage: Stage) -> None:
+    refs = [stage.schedule(f"s{number}", wake_at=NOON - number if number % 2 else None) for number in range(6)]
+    coming, idle = [refs[5], refs[3], refs[1]], [refs[0], refs[2], refs[4]]
+
+    def walked(walk: Walk, after: Any, until: Any, among: Any = None) -> list[int]:
+        lines = stage.read(lambda tx: tx.schedule_lines(walk, ScheduleFilter(), after, until, among, 10))
+        return [row.ref for row, _ in lines]
+
+    assert walked(Walk.COMING, None, None) == coming
+    assert walked(Walk.COMING, (NOON - 5, refs[5]), (NOON - 3, refs[3])) == [refs[3]]
+    assert walked(Walk.IDLE, (refs[0],), None) == idle[1:]
+    assert walked(Walk.BY_ID, ("s1",), ("s4",)) == refs[2:5]
+    assert walked(Walk.BY_NAME, ("s1", "s1"), None, refs[:4]) == refs[2:4]
+    assert stage.read(lambda tx: tx.key_beyond(Walk.COMING, None, None, 2)) == (NOON - 3, refs[3])
+    assert stage.read(lambda tx: tx.key_beyond(Walk.COMING, None, None, 4)) is None
+    assert stage.read(lambda tx: tx.key_beyond(Walk.BY_ID, "local", ("s1",), 2)) == ("s3",)
+    assert stage.read(lambda tx: tx.key_beyond(Walk.BY_ID, "nobody", None, 1)) is None
+
+
+def test_a_list_leaves_out_what_may_be_long(stage: Stage) -> None:
+    stage.schedule("digest", input='{"long":1}', memo='"long"')
+
+    ((row, _),) = stage.read(lambda tx: tx.schedule_lines(Walk.BY_ID, ScheduleFilter(), None, None, None, 10))
+
+    assert (row.id, row.input, row.memo) == ("digest", None, None)
+
+
+def test_many_are_paused_or_labelled_in_one_statement_each_with_its_own_version(stage: Stage) -> None:
+    one, two, other = (stage.schedule(name) for name in ("one", "two", "other"))
+
+    stage.write(lambda tx: tx.note_pauses([("why", "ann", 2, NOON + 1, one), (None, None, 7, NOON + 1, two)]))
+    stage.write(lambda tx: tx.label([('{"a":"b"}', 8, NOON + 2, two)]))
+
+    rows = {row.ref: row for row in stage.read(lambda tx: tx.configurations([one, two, other]))}
+    assert (rows[one].pause_note, rows[one].paused_by, rows[one].version) == ("why", "ann", 2)
+    assert (rows[two].labels, rows[two].version, rows[two].updated_at) == ('{"a":"b"}', 8, NOON + 2)
+    assert (rows[other].version, rows[other].labels) == (1, "{}")
+    assert [stage.state(ref).version for ref in (one, two, other)] == [2, 8, 1]
 
 
 def test_an_update_changes_what_is_named_and_nothing_else(stage: Stage) -> None:
@@ -206,3 +289,15 @@ def test_an_update_changes_what_is_named_and_nothing_else(stage: Stage) -> None:
     (after,) = stage.read(lambda tx: tx.configurations([ref]))
     assert after == before._replace(version=2, target=new_target, target_name="python:new", memo='"x"')
     assert stage.read(lambda tx: tx.configurations([other])) == bystander
+
+
+def test_what_a_spec_was_is_kept_in_order_and_removed_once_it_is_older(stage: Stage) -> None:
+    ref = stage.schedule()
+    first, second = Tenure("{}", 1, 5, TenureEnd.EDIT), Tenure('{"s":1}', 5, 9, TenureEnd.DELETION)
+    stage.write(lambda tx: tx.keep_spec(ref, first))
+    stage.write(lambda tx: tx.keep_spec(ref, second))
+    assert stage.write(lambda tx: tx.past_specs([ref])) == {ref: [first, second]}
+    stage.write(lambda tx: tx.remove_past_specs(ref, 5))
+    assert stage.write(lambda tx: tx.past_specs([ref]))[ref] == [first, second], "its last slot is not older"
+    stage.write(lambda tx: tx.remove_past_specs(ref, 6))
+    assert stage.write(lambda tx: tx.past_specs([ref])) == {ref: [second]}

@@ -11,7 +11,7 @@ from tests.stores.stage import Stage
 
 
 def a_version(stage: Stage, workflow_id: str = "flow", version: int = 1, dag: str = "{}") -> int:
-    return stage.write(lambda tx: tx.insert_workflow(workflow_id, version, dag, "hash", "ann")).ref
+    return stage.write(lambda tx: tx.insert_workflow(workflow_id, version, dag, "hash", "ann", "ann")).ref
 
 
 def a_node(workflow: int, node: str = "a", **changes: Any) -> NodeRow:

@@ -1,0 +1,110 @@
+"""`foliot schedule plan`, `apply`, `export`: a file of schedules, there and back."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import CommandLine
+
+MAIL = """
+set: {name}
+schedules:
+  - name: {name} digest
+    target: python:digest
+    cron: 0 9 * * MON-FRI
+    timezone: Europe/Berlin
+  - name: {name} weekly
+    target: python:digest
+    at: 2030-01-01T09:00:00Z
+    timeout: 5m
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A set of its own for each test, all on one server."""
+    path = tmp_path / "schedules.yaml"
+    path.write_text(MAIL.format(name=f"s{abs(hash(request.node.name))}"))
+    return path
+
+
+def set_in(file: Path) -> str:
+    return str(yaml.safe_load(file.read_text())["set"])
+
+
+def test_a_plan_shows_what_would_be_and_changes_nothing(foliot: CommandLine, file: Path) -> None:
+    shown = foliot("schedule", "plan", "-f", str(file))
+    assert "2 to create" in shown
+    assert f"+ {set_in(file)}-digest: create" in shown
+    assert "next then  2030-01-01T09:00:00Z" in shown
+    foliot.refused(3, "schedule", "show", f"{set_in(file)}-digest")
+    foliot("schedule", "plan", "-f", str(file), "--check", code=1)
+
+
+def test_what_is_applied_is_there_and_a_change_is_shown_with_its_effect(foliot: CommandLine, file: Path) -> None:
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    assert foliot("schedule", "plan", "-f", str(file), "--check") == f"{set_in(file)}, planned: 2 as declared\n"
+    file.write_text(file.read_text().replace("0 9 * * MON-FRI", "0 10 * * MON-FRI").replace("5m", "10m"))
+    lines = foliot("schedule", "apply", "-f", str(file), "--dry-run").splitlines()
+    assert lines[0] == f"{set_in(file)}, planned: 2 to change"
+    assert lines[1] == f"~ {set_in(file)}-digest: change, moves 20 of the next 20 times"
+    assert lines[2].split(maxsplit=1)[0] == "spec"
+    assert "At 09:00" in lines[2]
+    assert "At 10:00" in lines[2]
+    assert "    timeout  5m -> 10m" in lines
+    applied = foliot("schedule", "apply", "-f", str(file), "--yes")
+    assert f"{set_in(file)}, applied: 2 changed" in applied
+
+
+def test_nobody_is_asked_where_nobody_can_answer(foliot: CommandLine, file: Path) -> None:
+    said = foliot.refused(2, "schedule", "apply", "-f", str(file))
+    assert "2 to create" in said
+    assert "There is nobody here to ask: say --yes" in said
+    foliot.refused(3, "schedule", "show", f"{set_in(file)}-digest")
+
+
+def test_what_is_exported_plans_nothing(foliot: CommandLine, file: Path, tmp_path: Path) -> None:
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    exported = tmp_path / "exported.yaml"
+    exported.write_text(foliot("schedule", "export", "--set", set_in(file)))
+    assert len(yaml.safe_load(exported.read_text())["schedules"]) == 2
+    shown = foliot("schedule", "plan", "-f", str(exported), "--check")
+    assert shown == f"{set_in(file)}, planned: 2 as declared\n"
+
+
+def test_what_vanished_is_paused(foliot: CommandLine, file: Path) -> None:
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    file.write_text(f"set: {set_in(file)}\nschedules: []\n")
+    found = foliot.json("schedule", "apply", "-f", str(file), "--yes")
+    assert [one["measure"] for one in found] == ["pause", "pause"]
+    assert foliot.json("schedule", "show", f"{set_in(file)}-digest")["standing"] == "paused"
+
+
+def test_names_of_what_is_exported_can_be_chosen(foliot: CommandLine, file: Path) -> None:
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    name = f"{set_in(file)} weekly"
+    assert foliot("schedule", "export", name, "-o", "name") == f"{name}\n"
+    assert name not in foliot("schedule", "export")
+    assert "there is no set 'absent'" in foliot.refused(3, "schedule", "export", "--set", "absent")
+    assert "nothing to export named absent" in foliot.refused(2, "schedule", "export", "absent")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("schedules: {", "is no YAML"),
+        ("[]", "takes `set: name` and `schedules:`"),
+        ("schedules: []", "does not say which set it is"),
+        ("set: a\nschedules: []\nmore: 1", "takes set and schedules, got more"),
+        ("set: a\nschedules:\n- name: x\n  cron: 0 25 * * *", "takes 0-23"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_in_words(foliot: CommandLine, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text)
+    assert said in foliot.refused(2, "schedule", "plan", "-f", str(path))
+
+
+def test_a_file_that_is_not_there_is_refused(foliot: CommandLine) -> None:
+    assert "cannot be read" in foliot.refused(2, "schedule", "plan", "-f", "absent.yaml")

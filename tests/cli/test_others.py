@@ -1,0 +1,72 @@
+"""`foliot grant`, `account`, `decision`, `workflow` and `backfill`: asked of a real server."""
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import CommandLine
+
+DAILY = ("--target", "digest", "--cron", "0 9 * * *")
+RANGE = ("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T23:00:00Z")
+
+
+def test_a_grant_is_made_extended_and_revoked(foliot: CommandLine) -> None:
+    made = foliot.json("grant", "create", "--scope", "graph:execute:python:digest", "--user", "ann")
+    grant = made["id"]
+    assert (made["user"], made["expires_at"]) == ("ann", None)
+    budget = ("--budget", '{"credits": 5}', "--expires", "2030-01-01T00:00:00Z")
+    extended = foliot.json("grant", "extend", grant, *budget)
+    assert (extended["budget"]["credits"], extended["expires_at"]) == (5, "2030-01-01T00:00:00Z")
+    assert "say what is to change" in foliot.refused(2, "grant", "extend", grant)
+    assert grant in foliot("grant", "list", "--user", "ann", "-o", "name")
+    assert f"Revoke {grant} of ann" in foliot.refused(2, "grant", "revoke", grant)
+    assert foliot.json("grant", "revoke", grant, "--stop", "--yes")["revoked_at"] is not None
+    assert foliot.json("grant", "show", grant)["revoked_at"] is not None
+
+
+def test_an_account_is_topped_up_once_for_each_reference(foliot: CommandLine) -> None:
+    for _ in range(2):
+        account = foliot.json("account", "top-up", "kim", "500", "--reference", "invoice-7")
+    assert (account["user"], account["balance"]) == ("kim", 500)
+    assert [one["amount"] for one in foliot.json("account", "ledger", "kim")] == [500]
+    assert foliot.json("account", "limit", "kim", "--unlimited")["limited"] is False
+    assert foliot.json("account", "show", "kim")["balance"] == 500
+    assert foliot.json("account", "show")["user"] == "local"
+
+
+def test_what_waits_for_a_person_is_listed_and_answered(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, "--target", "asking", "--manual")
+    run = json.loads(foliot("schedule", "trigger", name, "--wait", "--timeout", "2s", "-o", "json", code=7))["id"]
+    assert run in foliot("decision", "list", "-o", "name")
+    assert foliot.json("decision", "reject", run, "--feedback", '"no"')["run"] == run
+    assert run not in foliot("decision", "list", "-o", "name")
+
+
+def test_a_workflow_is_deployed_and_shown(foliot: CommandLine, tmp_path: Path, name: str) -> None:
+    nodes = [
+        {"id": "start", "type": "trigger", "data": {"kind": "manual"}},
+        {"id": "send", "type": "action", "data": {"action": "send"}},
+    ]
+    flow = {"workflow_id": name, "nodes": nodes, "edges": [{"source": "start", "target": "send"}]}
+    (tmp_path / "flow.json").write_text(json.dumps(flow))
+    result = foliot.run("workflow", "deploy", str(tmp_path / "flow.json"), "-o", "json")
+    assert result.exit_code == 0, result.output
+    assert name in foliot("workflow", "list", "-o", "name", "--limit", "0")
+    assert foliot.json("workflow", "show", name, "--version", "1")["version"] == 1
+
+
+def test_a_backfill_is_shown_first_and_waited_for(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DAILY)
+    shown = foliot("schedule", "backfill", name, *RANGE, "--which", "all", "--dry-run")
+    assert shown.splitlines()[:2] == [f"{name}: 3 slots, nobody knows what they cost", "  2026-01-01T09:00:00Z"]
+    assert "Run 3 slots" in foliot.refused(2, "schedule", "backfill", name, *RANGE)
+    done = foliot.json("schedule", "backfill", name, *RANGE, "--yes", "--wait", "--timeout", "60s")
+    assert (done["started"], done["running"]) == (3, 0)
+    assert foliot("backfill", "list", name, "-o", "name") == f"{done['id']}\n"
+    assert foliot.json("backfill", "show", str(done["id"]))["done"] == 3
+
+
+def test_a_backfill_whose_runs_fail_exits_with_1(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, "--target", "broken", "--cron", "0 9 * * *")
+    result = foliot.run("schedule", "backfill", name, *RANGE, "--yes", "--wait", "--timeout", "60s")
+    assert result.exit_code == 1, result.output
+    assert "3 of 3 did not end well" in result.stderr

@@ -1,0 +1,187 @@
+"""`foliot schedule`: schedules made, looked at and changed from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import CommandLine
+
+DIGEST = ("--target", "digest", "--cron", "0 9 * * *", "--timezone", "Europe/Berlin")
+
+
+def test_a_schedule_is_created_with_all_that_can_be_said(foliot: CommandLine, name: str, tmp_path: Path) -> None:
+    (tmp_path / "input.json").write_text('{"to": "ann"}')
+    made = foliot.json(
+        *("schedule", "create", name, "--target", "digest", "--cron", "0 9 * * *", "--every", "90m/5m"),
+        *("--at", "2030-01-01T00:00:00Z", "--calendar", '{"hour": "11"}', "--exclude", '{"month": "12"}'),
+        *("--timezone", "Europe/Berlin", "--jitter", "30s", "--overlap", "buffer_all", "--buffer", "7"),
+        *("--catchup", "all", "--catchup-window", "1d", "--retry", "3", "--timeout", "5m", "--starts", "9"),
+        *("--budget", '{"credits": 5}', "--max-calls", "2", "--pause-on-failure", "--memo", '"why"'),
+        *("--input", f"@{tmp_path / 'input.json'}", "--label", "team=mail", "--label", "env=test"),
+    )
+    assert made["input"] == {"to": "ann"}
+    assert made["labels"] == {"team": "mail", "env": "test"}
+    policies = made["policies"]
+    assert (policies["overlap"], policies["buffer"], policies["catchup_window"]) == ("buffer_all", 7, "1d")
+    assert (policies["retry"]["attempts"], policies["timeout"], policies["limit"]) == (3, "5m", 9)
+    assert (policies["max_calls"], policies["pause_on_failure"], made["memo"]) == (2, True, "why")
+    assert len(made["spec"]["canonical"]["calendars"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--cron", "0 25 * * *"), "takes 0-23"),
+        (("--cron", "0 9 * * *", "--input", "{"), "--input takes JSON, or @file"),
+        (("--cron", "0 9 * * *", "--input", "@absent.json"), "cannot be read"),
+        (("--cron", "0 9 * * *", "--label", "team"), "--label takes name=value"),
+        (("--cron", "0 9 * * *", "--buffer", "many"), "Invalid value for '--buffer'"),
+        ((), "got none"),
+    ],
+)
+def test_what_is_wrong_is_refused_in_words(
+    foliot: CommandLine, name: str, arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in foliot.refused(2, "schedule", "create", name, *arguments)
+
+
+def test_a_name_that_is_taken_is_a_conflict(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    assert "there is a schedule" in foliot.refused(4, "schedule", "create", name, *DIGEST)
+
+
+def test_one_thing_is_shown_in_every_form(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    assert foliot("schedule", "show", name, "-o", "name") == f"{name}\n"
+    shown = foliot.json("schedule", "show", name)
+    assert json.loads(foliot("schedule", "show", name, "-o", "jsonl")) == shown
+    assert yaml.safe_load(foliot("schedule", "show", name, "-o", "yaml"))["id"] == name
+    people = foliot("schedule", "show", name).splitlines()
+    assert people[0].split() == ["id:", name]
+    assert people[2] == "when:            At 09:00 every day (Europe/Berlin)"
+    assert ["overlap:", "skip"] in [line.split() for line in people]
+
+
+def test_a_pause_has_a_note_and_a_resumption_ends_it(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    paused = foliot.json("schedule", "pause", name, "--note", "the printer burns", "--until", "2030-01-01T00:00:00Z")
+    assert (paused["standing"], paused["note"]) == ("paused", "the printer burns")
+    assert paused["paused_until"] == "2030-01-01T00:00:00Z"
+    assert foliot.json("schedule", "resume", name)["standing"] == "active"
+
+
+def test_times_and_why_one_runs_or_not(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    times = foliot("schedule", "times", name, "--from", "2030-01-01T00:00:00Z", "--count", "2")
+    assert times == "TIME\n2030-01-01T08:00:00Z\n2030-01-02T08:00:00Z\n"
+    only = ("schedule", "times", name, "--from", "2030-01-01T00:00:00Z", "--to", "2030-01-01T12:00:00Z", "-o", "name")
+    assert foliot(*only) == "2030-01-01T08:00:00Z\n"
+    assert foliot("schedule", "explain", name, "2030-01-01T08:00:00Z").strip()
+    assert foliot.json("schedule", "explain", name, "2030-01-01T08:00:01Z")["run_id"] is None
+
+
+def test_a_slot_to_come_is_skipped(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    run = foliot.json("schedule", "skip", name, "2030-01-01T08:00:00Z")
+    assert (run["status"], run["reason"]) == ("skipped", "skipped_by_user")
+
+
+def test_a_trigger_is_a_run_at_once(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    run = foliot.json("schedule", "trigger", name, "--input", '{"n": 1}')
+    assert (run["kind"], run["schedule"], run["input"]) == ("manual", name, {"n": 1})
+
+
+def test_a_deletion_shows_what_and_is_meant(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    assert f"would delete {name}: At 09:00" in foliot.run("schedule", "delete", name, "--dry-run").stderr
+    said = foliot.refused(2, "schedule", "delete", name)
+    assert f"Delete {name}? There is nobody here to ask: say --yes" in said
+    foliot("schedule", "delete", name, "--yes")
+    foliot.refused(3, "schedule", "show", name)
+
+
+def test_an_edit_changes_what_is_given_and_shows_its_effect_first(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST, "--timeout", "5m", "--retry", "3")
+    said = foliot.run("schedule", "edit", name, "--cron", "0 10 * * *", "--dry-run").stderr.splitlines()
+    assert said[0] == "when  At 09:00 every day (Europe/Berlin) -> At 10:00 every day (Europe/Berlin)"
+    assert said[1] == "moves 20 of the next 20 times"
+    assert "Change" in foliot.refused(2, "schedule", "edit", name, "--cron", "0 10 * * *")
+    edited = foliot.json("schedule", "edit", name, "--cron", "0 10 * * *", "--clear", "timeout", "--yes")
+    assert edited["spec"]["said"] == {"cron": "0 10 * * *", "timezone": "Europe/Berlin"}
+    assert (edited["policies"]["timeout"], edited["policies"]["retry"]["attempts"]) == (None, 3)
+    zone = foliot.json("schedule", "edit", name, "--timezone", "UTC", "--label", "team=mail", "--yes")
+    assert zone["spec"]["said"] == {"cron": "0 10 * * *", "timezone": "UTC"}
+    assert zone["labels"] == {"team": "mail"}
+
+
+def test_an_edit_of_nothing_or_of_what_is_cleared_too_is_refused(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    assert "say what is to change" in foliot.refused(2, "schedule", "edit", name)
+    both = ("schedule", "edit", name, "--timeout", "5m", "--clear", "timeout")
+    assert "given and cleared at once" in foliot.refused(2, *both)
+
+
+def test_schedules_are_listed_by_what_is_said_of_them_and_in_every_order(foliot: CommandLine, name: str) -> None:
+    for part, options in {
+        "a": ("--label", f"in={name}"),
+        "b": ("--label", f"in={name}", "--label", "env=x=y"),
+        "c": (),
+    }.items():
+        foliot("schedule", "create", f"{name}-{part}", *DIGEST, *options)
+    foliot("schedule", "pause", f"{name}-a")
+    here = ("--search", f"{name}-")
+
+    def listed(*options: str) -> list[str]:
+        return foliot("schedule", "list", *options, "-o", "name").split()
+
+    assert listed(*here) == [f"{name}-a", f"{name}-b", f"{name}-c"]
+    assert listed(*here, "--sort", "name") == [f"{name}-a", f"{name}-b", f"{name}-c"]
+    assert listed(*here, "--sort", "next") == [f"{name}-b", f"{name}-c", f"{name}-a"]
+    assert listed("--label", f"in={name}", "--label", "env=x=y") == [f"{name}-b"]
+    assert listed(*here, "--standing", "paused") == [f"{name}-a"]
+    assert listed(*here, "--target", "digest", "--owner", "nobody") == []
+    assert "standing takes" in foliot.refused(2, "schedule", "list", "--standing", "odd")
+    result = foliot.run("schedule", "list", *here, "--limit", "2")
+    assert "There are more than 2" in result.stderr
+    assert result.stdout.splitlines()[0].split() == ["ID", "STANDING", "WHEN", "TARGET", "NEXT", "NOTE"]
+
+
+def test_many_are_paused_resumed_and_labelled_once_that_is_meant(foliot: CommandLine, name: str) -> None:
+    for part in "abc":
+        foliot("schedule", "create", f"{name}-{part}", *DIGEST, "--label", f"in={name}")
+    those = ("--label", f"in={name}")
+    assert "would pause 3 schedules" in foliot.run("schedule", "pause", *those, "--dry-run").stderr
+    assert "Pause 3 schedules? There is nobody here to ask" in foliot.refused(2, "schedule", "pause", *those)
+    paused = foliot("schedule", "pause", *those, "--note", "the printer burns", "--yes", "-o", "name")
+    assert paused.split() == [f"{name}-a", f"{name}-b", f"{name}-c"]
+    shown = foliot.json("schedule", "show", f"{name}-b")
+    assert (shown["standing"], shown["note"]) == ("paused", "the printer burns")
+    result = foliot.run("schedule", "resume", *those, "--yes")
+    assert (result.exit_code, "3 schedules changed" in result.stderr) == (0, True)
+    assert "0 schedules changed" in foliot.run("schedule", "resume", *those).stderr
+    foliot("schedule", "label", *those, "--put", "env=prod", "--remove", "in", "--yes")
+    assert foliot.json("schedule", "show", f"{name}-c")["labels"] == {"env": "prod"}
+
+
+def test_one_is_labelled_by_its_name(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST, "--label", "team=mail")
+    assert foliot.json("schedule", "label", name, "--put", "env=prod")["labels"] == {"env": "prod", "team": "mail"}
+    assert "there is no schedule" in foliot.refused(3, "schedule", "label", f"{name}-none", "--put", "env=prod")
+
+
+def test_nothing_is_done_to_all_by_chance(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    for verb in ("pause", "resume", "label"):
+        assert "say which" in foliot.refused(2, "schedule", verb)
+        assert "say either" in foliot.refused(2, "schedule", verb, name, "--all")
+    assert "--put takes name=value" in foliot.refused(2, "schedule", "label", name, "--put", "env")
+
+
+def test_an_edit_that_is_odd_is_warned_about(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    said = foliot.run("schedule", "edit", name, "--cron", "*/45 * * * *", "--dry-run").stderr
+    assert "warning: " in said
+    assert said.splitlines()[-1].endswith("]")

@@ -1,0 +1,131 @@
+"""`foliot worker --gate`: processes of the real command, without graph code, have runs executed by the gate alone."""
+
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.databases import PostgresqlServer
+from tests.execution.gate_scene import EXECUTION_TABLES, a_gate_scene
+from tests.http.service_clients import OURS, SECRET, claims, token
+
+pytestmark = pytest.mark.xdist_group("gate")
+BY_SECRET = {"FOLIOT_INTERNAL_SECRET": SECRET}
+QUICK = {"FOLIOT_LEASE": "2s", "FOLIOT_HEARTBEAT": "500ms", **BY_SECRET}
+"""A worker that was not heard of for two seconds is taken for dead."""
+
+
+def test_runs_are_executed_by_the_gate_for_a_worker_that_may_not_look_at_what_is_on_the_side_of_execution(
+    postgresql_server: PostgresqlServer, tmp_path: Path
+) -> None:
+    with a_gate_scene(postgresql_server, tmp_path, **BY_SECRET) as scene:
+        with psycopg.connect(scene.worker_url, autocommit=True) as cx:
+            for table in EXECUTION_TABLES:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    cx.execute(f"SELECT 1 FROM {table}")
+        worker = scene.start_worker(**BY_SECRET)
+        # The worker has no code that could declare it.
+        assert scene.office.schedules.get("declared").target == "python:send"
+        runs = [scene.office.schedules.trigger("digest", input={"n": n}, overlap="allow_all") for n in range(20)]
+        assert [scene.await_status(run.id, "success").result for run in runs] == [{"n": n} for n in range(20)]
+        assert sorted(begun["run"] for begun in scene.begun()) == sorted(run.id for run in runs)
+        (name,) = {request.caller for request in scene.office.requests.list()}
+        assert name.startswith("gate ")
+        assert scene.office.accounts.get("ann").balance == 20 * -20_000
+        assert "permission denied" not in worker.said.read_text()
+
+
+def test_a_worker_that_is_killed_in_the_midst_costs_nothing_and_the_run_ends_once(
+    postgresql_server: PostgresqlServer, tmp_path: Path
+) -> None:
+    with a_gate_scene(postgresql_server, tmp_path, **BY_SECRET) as scene:
+        scene.hold()
+        worker = scene.start_worker(**QUICK)
+        run = scene.office.schedules.trigger("digest", input=7)
+        scene.await_begun(1)
+        worker.kill()
+        scene.start_worker(**QUICK)
+        scene.await_takeover(run.id)
+        scene.let_go()
+        ended = scene.await_status(run.id, "success")
+        assert (ended.result, ended.losses, ended.attempt) == (7, 1, 1)
+        assert len(scene.begun()) == 1, "the gate went on with it, whoever asks for it next"
+        assert len(scene.office.runs.receipts(run.id)) == 1
+        assert len(scene.office.runs.list("digest")) == 1
+
+
+def test_a_gate_that_is_killed_in_the_midst_is_asked_again_and_the_run_ends_once(
+    postgresql_server: PostgresqlServer, tmp_path: Path
+) -> None:
+    with a_gate_scene(postgresql_server, tmp_path, **BY_SECRET) as scene:
+        scene.hold()
+        scene.start_worker(**BY_SECRET)
+        run = scene.office.schedules.trigger("digest", input=7)
+        scene.await_begun(1)
+        scene.gate.kill()
+        scene.start_gate()
+        # As if it had been away for longer than its word for the execution holds.
+        scene.query("UPDATE execution_requests SET lease_until = 0")
+        scene.await_begun(2)
+        scene.let_go()
+        ended = scene.await_status(run.id, "success")
+        assert (ended.result, ended.losses, ended.attempt) == (7, 0, 1)
+        first, second = scene.begun()
+        assert (first["key"], first["run"]) == (second["key"], second["run"])
+        assert first["pid"] != second["pid"]
+        assert len(scene.office.runs.receipts(run.id)) == 1
+        assert len(scene.office.runs.list("digest")) == 1
+
+
+def test_a_token_that_its_issuer_renews_lets_a_worker_in(postgresql_server: PostgresqlServer, tmp_path: Path) -> None:
+    by_token = {
+        "FOLIOT_JWT_ALGORITHM": "EdDSA",
+        "FOLIOT_JWT_KEY": OURS.public,
+        "FOLIOT_JWT_ISSUER": "https://issuer",
+        "FOLIOT_JWT_AUDIENCE": "foliot-test",
+    }
+    shown = tmp_path / "token"
+
+    def issue(name: str) -> None:
+        renewed = tmp_path / "renewed"
+        renewed.write_text(token(claims(time.time(), jti=name), kid=None))
+        renewed.rename(shown)
+
+    with a_gate_scene(postgresql_server, tmp_path, **by_token) as scene:
+        issue("one")
+        scene.start_worker(FOLIOT_GATE_TOKEN_FILE=str(shown))
+        first = scene.office.schedules.trigger("digest", input=1)
+        assert scene.await_status(first.id, "success").result == 1
+        issue("another")
+        second = scene.office.schedules.trigger("digest", input=2)
+        assert scene.await_status(second.id, "success").result == 2
+
+
+def test_without_anything_to_show_a_worker_says_what_to_set(
+    postgresql_server: PostgresqlServer, tmp_path: Path
+) -> None:
+    with a_gate_scene(postgresql_server, tmp_path, **BY_SECRET) as scene:
+        for environment, words in (
+            ({}, "set FOLIOT_INTERNAL_SECRET, or for a token FOLIOT_GATE_TOKEN_FILE"),
+            ({"FOLIOT_INTERNAL_SECRET": "somebody-elses-secret"}, "answered 401"),
+        ):
+            assert words in scene.refused_worker(**environment)
+
+
+def test_where_there_is_a_budget_a_worker_reads_what_was_spent_and_writes_none_of_it(
+    postgresql_server: PostgresqlServer, tmp_path: Path
+) -> None:
+    with a_gate_scene(postgresql_server, tmp_path, **BY_SECRET) as scene:
+        scene.let_workers_read("receipts", "execution_requests")
+        budget = {"credits": 45_000, "per": "day"}
+        scene.office.schedules.create("bounded", target="python:send", manual=True, user="bob", budget=budget)
+        worker = scene.start_worker(**BY_SECRET)
+        statuses = []
+        for _ in range(4):
+            run = scene.office.schedules.trigger("bounded")
+            statuses.append(str(scene.await_end(run.id).status))
+        assert statuses[:2] == ["success", "success"]
+        assert statuses[-1] == "skipped"
+        assert scene.office.accounts.get("bob").balance == -20_000 * statuses.count("success")
+        assert "permission denied" not in worker.said.read_text()

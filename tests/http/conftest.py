@@ -1,0 +1,43 @@
+"""A service over a real database, and clients of people who may more or less."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from foliot import Foliot
+from foliot.domain.pace import Pace
+from foliot.testing import World, virtual
+from tests.http.clients import People
+
+
+@pytest.fixture
+def program(database_url: str) -> Iterator[Foliot]:
+    """A program with a graph or two; a test that asks for it runs on SQLite and on PostgreSQL."""
+    app = Foliot(database_url, name="shop")
+
+    @app.graph("digest")
+    def digest(input: object, ctx: object) -> object:
+        return input
+
+    yield app
+    app.close()
+
+
+@pytest.fixture
+def world(program: Foliot, database_url: str) -> Iterator[World]:
+    """The program at work from noon on, under a clock that moves only when told to. To be asked for before `people`."""
+    with virtual(program, "2026-11-15T12:00:00Z", database=database_url) as found:
+        yield found
+
+
+@pytest.fixture
+def people(program: Foliot) -> People:
+    """Clients of an admin, of members and of a viewer."""
+    http = program.parts.http(Pace(1e6, 10**6))
+    return People(program, lambda: TestClient(http, raise_server_exceptions=False))
+
+
+@pytest.fixture
+def client_of(people: People) -> Callable[[str], TestClient]:
+    return people.client

@@ -1,0 +1,87 @@
+"""Who may ask for what, and what is answered when it is asked again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fastapi import APIRouter
+
+from foliot.clock import SystemClock
+from foliot.domain.access import Right
+from foliot.domain.pace import Pace
+from foliot.http.application import application
+from foliot.http.asking import PUBLIC, Asked, needs
+from tests.http.clients import People
+
+DIGEST = {"name": "digest", "cron": "0 9 * * *", "timezone": "Europe/Berlin"}
+
+
+def test_whoever_has_no_key_is_asked_for_one(people: People) -> None:
+    answer = people.nobody.get("/api/v1/schedules/digest")
+    assert (answer.status_code, answer.json()["code"]) == (401, "unidentified")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["x-request-id"] == answer.json()["request_id"]
+
+
+def test_a_schedule_is_its_owners_and_missing_to_others(people: People) -> None:
+    made = people.ann.post("/api/v1/schedules", json=DIGEST)
+    assert (made.status_code, made.json()["id"]) == (201, "digest")
+    assert people.ann.get("/api/v1/schedules/digest").json() == made.json()
+    foreign, missing = people.bob.get("/api/v1/schedules/digest"), people.bob.get("/api/v1/schedules/absent")
+    assert (foreign.status_code, missing.status_code) == (404, 404)
+    assert foreign.json()["detail"] == missing.json()["detail"].replace("absent", "digest")
+    assert people.root.get("/api/v1/schedules/digest").status_code == 200
+
+
+def test_a_viewer_changes_nothing(people: People) -> None:
+    answer = people.eve.post("/api/v1/schedules", json=DIGEST)
+    assert (answer.status_code, answer.json()["code"]) == (403, "denied")
+
+
+def test_what_is_asked_again_under_its_key_is_answered_from_memory(people: People) -> None:
+    first = people.ann.post("/api/v1/schedules", json=DIGEST, headers={"Idempotency-Key": "one"})
+    again = people.ann.post("/api/v1/schedules", json=DIGEST, headers={"Idempotency-Key": "one"})
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert again.headers["idempotency-replayed"] == "true"
+    assert again.headers["etag"] == first.headers["etag"]
+    other = people.ann.post("/api/v1/schedules", json={**DIGEST, "name": "other"}, headers={"Idempotency-Key": "one"})
+    assert (other.status_code, other.json()["code"]) == (422, "key_reused")
+
+
+def test_who_did_what_is_in_the_trail(people: People) -> None:
+    made = people.ann.post("/api/v1/schedules", json=DIGEST)
+    with_deed = people.program.parts.database.read(lambda tx: tx.newest_deeds(1, None, None, None))[0]
+    assert (with_deed.actor, with_deed.action, with_deed.subject) == ("ann", "schedule.create", "schedule/digest")
+    assert with_deed.request_id == made.headers["x-request-id"]
+
+
+def undeclared() -> None:
+    """A handler that has not said what it needs."""
+
+
+@needs(Right.READ)
+def unasking() -> None:
+    """A handler that says what it needs, and does not ask who is there."""
+
+
+@needs(PUBLIC)
+def public_and_asking(asked: Asked) -> None:
+    """A handler for everybody that wants to know who is there."""
+
+
+@pytest.mark.parametrize(
+    ("handler", "words"),
+    [
+        (undeclared, "/new declares no right"),
+        (unasking, "/new needs read and does not ask"),
+        (public_and_asking, "/new is public and asks"),
+    ],
+)
+def test_a_route_that_does_not_say_what_it_needs_and_ask_for_it_stops_the_start(
+    people: People, handler: Callable[..., None], words: str
+) -> None:
+    app: Any = people.someone().app
+    router = APIRouter()
+    router.add_api_route("/new", handler)
+    with pytest.raises(ValueError, match=words):
+        application(app.state.service, SystemClock(), Pace(1, 1), [router])

@@ -1,0 +1,30 @@
+"""The API's own description."""
+
+import pytest
+
+from foliot.domain.errors import Invalid
+from foliot.http.paging import cursor_of, place_of
+from tests.http.clients import People
+
+
+def test_every_operation_says_what_it_needs_what_may_go_wrong_and_that_writes_take_a_key(people: People) -> None:
+    said = people.ann.get("/api/v1/openapi.json").json()
+    operations = [(method, operation) for path in said["paths"].values() for method, operation in path.items()]
+    assert {operation["operationId"] for _, operation in operations} >= {"schedules_create", "schedules_get"}
+    for method, operation in operations:
+        problems = {status for status in operation["responses"] if int(status) >= 400}
+        assert {"401", "403", "429", "503"} <= problems, operation["operationId"]
+        assert all("application/problem+json" in operation["responses"][status]["content"] for status in problems)
+        keys = [one for one in operation.get("parameters", []) if one["name"] == "Idempotency-Key"]
+        # A signed message brings its own id.
+        assert bool(keys) is (method != "get" and operation["x-right"] != "signed"), operation["operationId"]
+        assert operation["x-right"]
+    assert "HTTPValidationError" not in said["components"]["schemas"]
+
+
+def test_a_cursor_leads_back_to_its_place_and_no_other_text_does() -> None:
+    assert place_of(cursor_of("digest", 5), str, int) == ["digest", 5]
+    assert place_of(None, str) is None
+    for text in ("", "x", "é", cursor_of("digest"), cursor_of("digest", 2**63), cursor_of("digest", "5")):
+        with pytest.raises(Invalid, match="after takes"):
+            place_of(text, str, int)

@@ -1,0 +1,142 @@
+"""Users and keys: who may come in, and with what."""
+
+import json
+
+from starlette.testclient import TestClient
+
+from foliot import Foliot
+from tests.http.clients import People
+
+
+def with_key(people: People, secret: str) -> TestClient:
+    client = people.someone()
+    client.headers["Authorization"] = f"Bearer {secret}"
+    return client
+
+
+def test_everybody_is_told_who_they_are_and_what_they_may(people: People) -> None:
+    said = people.eve.get("/api/v1/me").json()
+    assert (said["user"], said["role"], said["rights"]) == ("eve", "viewer", ["read"])
+
+
+def test_users_are_the_admins_business(people: People) -> None:
+    assert people.root.put("/api/v1/users/carl", json={"role": "viewer"}).json()["role"] == "viewer"
+    assert people.root.get("/api/v1/users/carl").json()["disabled_at"] is None
+    assert people.ann.get("/api/v1/users/carl").status_code == 403
+    assert people.root.get("/api/v1/users/absent").status_code == 404
+    assert people.root.post("/api/v1/users/absent/disable").status_code == 404
+    assert people.root.put("/api/v1/users/carl", json={"role": "king"}).status_code == 422
+    ids = []
+    after = None
+    while True:
+        page = people.root.get("/api/v1/users", params={"limit": 1, **({"after": after} if after else {})}).json()
+        ids += [user["id"] for user in page["items"]]
+        after = page["next"]
+        if after is None:
+            break
+    assert ids == ["ann", "carl", "root"]
+
+
+def test_a_user_whose_id_has_a_slash_is_found(people: People) -> None:
+    assert people.root.put("/api/v1/users/team%2Fann", json={"role": "member"}).json()["id"] == "team/ann"
+    assert people.root.post("/api/v1/users/team%2Fann/disable").json()["disabled_at"] is not None
+
+
+def test_a_disabled_user_is_let_in_no_more_until_enabled(people: People) -> None:
+    assert people.ann.get("/api/v1/me").status_code == 200
+    people.root.post("/api/v1/users/ann/disable")
+    assert people.ann.get("/api/v1/me").status_code == 401
+    people.root.post("/api/v1/users/ann/enable")
+    assert people.ann.get("/api/v1/me").status_code == 200
+
+
+def test_a_new_role_holds_at_once(people: People) -> None:
+    assert people.ann.get("/api/v1/users").status_code == 403
+    people.root.put("/api/v1/users/ann", json={"role": "admin"})
+    assert people.ann.get("/api/v1/users").status_code == 200
+
+
+def test_nobody_locks_everybody_out(people: People) -> None:
+    for user in ("local", "root"):
+        assert people.root.put(f"/api/v1/users/{user}", json={"role": "member"}).status_code == 409
+        assert people.root.post(f"/api/v1/users/{user}/disable").status_code == 409
+
+
+def test_the_secret_of_a_key_is_told_once_and_kept_nowhere(people: People, program: Foliot) -> None:
+    made = people.ann.post("/api/v1/keys", json={"name": "laptop"}, headers={"Idempotency-Key": "k"})
+    assert made.status_code == 201
+    secret = made.json()["secret"]
+    assert with_key(people, secret).get("/api/v1/me").json()["key"] == made.json()["id"]
+    again = people.ann.post("/api/v1/keys", json={"name": "laptop"}, headers={"Idempotency-Key": "k"})
+    assert again.json() == {**made.json(), "secret": None}
+    shown = people.ann.get(f"/api/v1/keys/{made.json()['id']}")
+    assert "secret" not in shown.json()
+    kept = program.parts.database.read(
+        lambda tx: [tx.answer("ann POST /api/v1/keys", "k"), *tx.newest_deeds(50, None, None, None)]
+    )
+    assert kept[0] is not None
+    assert secret not in str(kept)
+
+
+def test_a_key_is_for_somebody_who_is_known_and_has_the_right(people: People) -> None:
+    assert people.client("eve").get("/api/v1/me").status_code == 200
+    assert people.root.post("/api/v1/keys", json={"name": "k", "user": "nobody-we-know"}).status_code == 404
+    assert people.root.post("/api/v1/keys", json={"name": "k", "user": "eve", "rights": ["write"]}).status_code == 422
+    assert people.root.post("/api/v1/keys", json={"name": "k", "user": "eve", "rights": ["read"]}).status_code == 201
+
+
+def test_a_key_is_its_owners_and_missing_to_others(people: People) -> None:
+    made = people.ann.post("/api/v1/keys", json={"name": "laptop"}).json()
+    assert people.bob.get(f"/api/v1/keys/{made['id']}").status_code == 404
+    assert people.bob.delete(f"/api/v1/keys/{made['id']}").status_code == 404
+    assert people.bob.post("/api/v1/keys", json={"name": "mine", "user": "ann"}).status_code == 403
+    assert {key["user"] for key in people.bob.get("/api/v1/keys").json()["items"]} == {"bob"}
+    assert {key["user"] for key in people.root.get("/api/v1/keys").json()["items"]} == {"ann", "bob", "root"}
+
+
+def test_a_revoked_key_opens_nothing(people: People) -> None:
+    made = people.ann.post("/api/v1/keys", json={"name": "laptop"}).json()
+    laptop = with_key(people, made["secret"])
+    assert laptop.get("/api/v1/me").status_code == 200
+    assert people.ann.delete(f"/api/v1/keys/{made['id']}").json()["revoked_at"] is not None
+    assert laptop.get("/api/v1/me").status_code == 401
+
+
+def test_a_key_makes_no_key_that_may_more_or_lives_longer(people: People) -> None:
+    few = people.ann.post(
+        "/api/v1/keys", json={"name": "few", "rights": ["read", "write"], "expires_at": "2099-01-01T00:00:00Z"}
+    ).json()
+    client = with_key(people, few["secret"])
+    made = client.post("/api/v1/keys", json={"name": "child"}).json()
+    assert (made["rights"], made["expires_at"]) == (["read", "write"], "2099-01-01T00:00:00Z")
+    assert client.post("/api/v1/keys", json={"name": "c", "rights": ["decide"]}).status_code == 422
+    assert client.post("/api/v1/keys", json={"name": "c", "expires_at": "2199-01-01T00:00:00Z"}).status_code == 422
+    assert client.post("/api/v1/keys", json={"name": "c", "expires_at": "2020-01-01T00:00:00Z"}).status_code == 422
+
+
+def test_an_admins_key_without_the_right_of_one_makes_and_revokes_no_keys_of_others(people: People) -> None:
+    few = people.root.post("/api/v1/keys", json={"name": "few", "rights": ["read", "write"]}).json()
+    theirs = people.ann.post("/api/v1/keys", json={"name": "laptop"}).json()
+    client = with_key(people, few["secret"])
+    assert client.post("/api/v1/keys", json={"name": "c", "user": "ann"}).status_code == 403
+    assert client.delete(f"/api/v1/keys/{theirs['id']}").status_code == 403
+
+
+def test_what_no_key_could_be_is_refused(people: People) -> None:
+    for body in (
+        {},
+        {"name": ""},
+        {"name": "\0"},
+        {"name": "\ud800"},
+        {"name": 1},
+        {"name": "x" * 2000},
+        {"name": "a", "rights": []},
+        {"name": "a", "rights": ["fly"]},
+        {"name": "a", "expires_at": 0},
+        {"name": "a", "expires_at": "0001-01-01T00:00:00+23:59"},
+        {"name": "a", "expires_at": "9999-12-31T23:59:59-23:59"},
+        {"name": "a", "more": 1},
+    ):
+        headers = {"Content-Type": "application/json"}
+        answer = people.ann.post("/api/v1/keys", content=json.dumps(body), headers=headers)
+        assert answer.status_code == 422, body

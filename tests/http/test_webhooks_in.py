@@ -1,0 +1,49 @@
+"""A decision that is sent in: signed, recent, about one run, and told once."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from foliot import Foliot
+from foliot.domain.instants import MICROSECONDS
+from foliot.domain.signing import signature_of
+from foliot.testing import virtual
+from tests.http.service_clients import BY_SECRET, DECISION_SECRET, client
+
+
+@pytest.fixture
+def waiting() -> Iterator[tuple[Foliot, str]]:
+    """A run that waits for an answer."""
+    app = Foliot("sqlite:///not-used.db")
+
+    @app.graph("ask")
+    def ask(input: Any, ctx: Any) -> str:
+        return ctx.ask("approval") if ctx.decision is None else str(ctx.decision.verdict)
+
+    with virtual(app, "2026-11-15T09:00:00Z") as world:
+        app.schedules.create("asking", target="ask", manual=True)
+        run = app.schedules.trigger("asking")
+        world.advance(seconds=1)
+        yield app, run.id
+
+
+def test_a_signed_decision_is_taken_once_and_anything_else_is_not(waiting: tuple[Foliot, str]) -> None:
+    app, run_id = waiting
+    asking, now = client(app, BY_SECRET), app.parts.clock.now() // MICROSECONDS
+
+    def send(secret: str = DECISION_SECRET, at: int = now, where: str = run_id, **changed: Any) -> int:
+        said = {"run_id": run_id, "verdict": "approve", "by": "ann", "id": "d1", **changed}
+        body = json.dumps(said).encode()
+        headers = {"Foliot-Signature": signature_of(body, secret, at), "Content-Type": "application/json"}
+        return asking.post(f"/webhooks/decisions/{where}", content=body, headers=headers).status_code
+
+    assert asking.post(f"/webhooks/decisions/{run_id}", json={}).status_code == 401
+    assert send(secret="somebody-elses-secret") == 401
+    assert (send(at=now - 301), send(at=now + 301)) == (401, 401)
+    assert send(where="other:manual:2026-11-15T09:00:00Z~1") == 401
+    assert app.runs.get(run_id).status == "waiting"
+    assert (send(), send()) == (200, 200)
+    assert send(verdict="reject") == 409
+    assert app.runs.questions(run_id)[0].decided_by == "ann"
