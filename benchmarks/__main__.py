@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import lateness, recovery, scale, throughput
+from benchmarks import lateness, recovery, scale, service, throughput
 from benchmarks.databases import KINDS, Urls, new_databases
 from benchmarks.figures import FOLDER, Findings, keep, machine, say, table
 
@@ -19,6 +19,7 @@ SECTIONS: dict[str, tuple[_Measure, Any, Any]] = {
     "throughput": (throughput.measure, throughput.Sizes(), throughput.QUICK),
     "lateness": (lateness.measure, lateness.Sizes(), lateness.QUICK),
     "scale": (scale.measure, scale.Sizes(), scale.QUICK),
+    "service": (service.measure, service.Sizes(), service.QUICK),
     "recovery": (recovery.measure, recovery.Sizes(), recovery.QUICK),
 }
 

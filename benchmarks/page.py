@@ -12,7 +12,7 @@ PICTURE = ROOT / "docs" / "pictures" / "scale.svg"
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 
 _TITLES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
-_SECTIONS = ("throughput", "lateness", "scale", "recovery")
+_SECTIONS = ("throughput", "lateness", "scale", "service", "recovery")
 _PANELS = {
     "How late 100 due slots start each second, ms": ("late p50, ms", "late p99, ms"),
     "CPU for each due slot, microseconds": ("CPU a due slot, us",),

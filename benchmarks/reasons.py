@@ -32,7 +32,18 @@ _STALLS = (
     " for ten seconds meet it or do not; cores that are not shared would reach it"
 )
 
+_ONE_INTERPRETER = (
+    "requests and the engine share one interpreter: spread over the second, a slot alone waits for nobody, and beside"
+    " requests it waits for whatever one of them does in one go; on SQLite a batch of five hundred is one transaction"
+    " besides, and nobody else writes during it; what part each has in it was not measured, nor whether an API in a"
+    " process of its own, as PostgreSQL allows (`foliot serve --no-worker`), would reach it"
+)
+
 REASONS: dict[str, str] = {
+    "500 slots a second spread, beside 200 reads a second: late, p99": _ONE_INTERPRETER,
+    "500 slots a second spread, beside 300 creations a second: late, p99": _ONE_INTERPRETER,
+    "500 slots a second spread, beside creation of 5,000 a second: late, p99": _ONE_INTERPRETER,
+    "500 slots a second at once, beside 200 reads a second: late, p99": _ONE_INTERPRETER,
     "throughput, one process": (
         "one process has one core, and a slot takes some 97 microseconds of it, about 12 of them at the gate; the rest"
         " is SQLite and the Python around its statements; what is left to gain is in fewer and wider statements, not in"

@@ -13,8 +13,9 @@ import psycopg
 
 from benchmarks.children import Found, Stage
 from benchmarks.databases import is_sqlite, one, path_of, rows
-from foliot.stores.database import PLANS, _prepare_writer
 from foliot.stores.dialect import number_array
+from foliot.stores.sessions import PLANS, options_of
+from foliot.stores.sqlite_files import prepare_writer
 
 _BATCH = 1000
 
@@ -69,7 +70,7 @@ def _values(batch: list[int], newest: int, now: int) -> tuple[list[tuple[int, ..
 
 def _on_sqlite(stage: Stage, url: str, batches: list[list[int]], newest: int, now: int) -> tuple[float, float]:
     with closing(sqlite3.connect(path_of(url), isolation_level=None)) as cx:
-        _prepare_writer(cx, None)
+        prepare_writer(cx, None)
         before: tuple[list[int], list[int]] = ([], [])
         stage.ready()
         began = time.time()
@@ -91,7 +92,7 @@ def _on_postgresql(stage: Stage, url: str, batches: list[list[int]], newest: int
         if columns and columns[0]:
             cx.execute(statement.encode(), [number_array(column) for column in columns])
 
-    with psycopg.connect(url, options=PLANS) as cx:
+    with psycopg.connect(url, options=options_of(PLANS)) as cx:
         before: tuple[list[int], list[int]] = ([], [])
         stage.ready()
         began = time.time()

@@ -1,4 +1,4 @@
-"""Two schedules: one that greets every ten seconds, and one that sums up every minute. Run it with `make serve`."""
+"""Two schedules: one that greets every five seconds, and one that sums up every minute. Run it with `make serve`."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from foliot import Context, Foliot
 app = Foliot(name="hello")
 
 
-@app.schedule(every="10s", overlap="skip")
+@app.schedule(every="5s", overlap="skip")
 @app.graph("greet")
 async def greet(input: Any, ctx: Context) -> int:
     count = (ctx.last_result or 0) + 1

@@ -1,0 +1,299 @@
+"""The service: how long requests take and how many there can be, while slots are due in the same process."""
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count
+
+from benchmarks.children import Child, Found, Stage, together
+from benchmarks.databases import Urls, drop
+from benchmarks.figures import Findings, say
+from benchmarks.samples import median, percentile
+from benchmarks.workers import Starts
+from benchmarks.world import an_app, create, plain
+from foliot.domain.pace import Pace
+from foliot.engine.collector import calm_collector
+from foliot.serving import Server
+
+_UNLIMITED = Pace(1e9, 10**9)
+_BULK = 500
+"""Schedules in one request."""
+_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    slots: int = 500
+    """Due each second, spread over it."""
+    seconds: int = 10
+    warm: int = 3
+    many: int = 100_000
+    pages: int = 100
+
+
+SPACINGS = {"spread": "950ms", "at once": "0s"}
+"""How the slots of a second lie in it: as those of many schedules do, or all due at its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What is asked of the service while lateness is looked at: as much as it must bear, not as much as it can."""
+
+    what: str
+    connections: int
+    pace: float
+    """Requests a second, on all connections together."""
+
+
+DEMANDED = {
+    "reads": Demand("200 reads a second", 4, 200),
+    "creates": Demand("300 creations a second", 4, 300),
+    "bulks": Demand(f"creation of {10 * _BULK:,} a second", 2, 10),
+}
+
+QUICK = Sizes(slots=200, seconds=3, warm=1, many=5_000, pages=20)
+
+
+def measure(found: Findings, urls: Urls, sizes: Sizes) -> None:
+    report_rates(found, urls, sizes)
+    for spacing, jitter in SPACINGS.items():
+        alone = beside_slots(next(urls), sizes, "nothing", jitter)["late"]
+        what = f"{sizes.slots} slots a second {spacing}"
+        before = percentile(alone, 99)
+        found.add(f"{what}, without requests: late, p99", before, "ms", note=f"p50 {median(alone):.1f} ms")
+        for kind, wish in DEMANDED.items():
+            seen = beside_slots(next(urls), sizes, kind, jitter, wish.connections, wish.pace)
+            if kind == "reads":
+                found.add(f"{wish.what} beside {what}: p50", median(seen["took"]), "ms")
+                found.add(f"{wish.what} beside {what}: p99", percentile(seen["took"], 99), "ms", at_most=50)
+            late = seen["late"]
+            found.add(
+                f"{what}, beside {wish.what}: late, p99",
+                percentile(late, 99),
+                "ms",
+                at_most=2 * before,
+                beside={"without": before},
+                note=f"p50 {median(late):.1f} ms",
+            )
+    report_pages(found, urls, sizes)
+
+
+def report_rates(found: Findings, urls: Urls, sizes: Sizes) -> None:
+    """How much can be asked for at the most, while slots are due."""
+    beside, jitter = f"beside {sizes.slots} slots a second", SPACINGS["spread"]
+    single = beside_slots(next(urls), sizes, "creates", jitter, connections=16)
+    rate = len(single["took"]) / sizes.seconds
+    found.add(f"creation one by one {beside}", rate, "a second", at_least=300, note="over 16 connections")
+    bulk = beside_slots(next(urls), sizes, "bulks", jitter, connections=2)
+    rate = _BULK * len(bulk["took"]) / sizes.seconds
+    found.add(f"creation {_BULK} at once {beside}", rate, "a second", at_least=5000, note="over 2 connections")
+
+
+def report_pages(found: Findings, urls: Urls, sizes: Sizes) -> None:
+    for sort in ("id", "next"):
+        url = next(urls)
+        create(url, plain(sizes.many))
+        seen = together(
+            [
+                *_server(url, port := _free_port(), sizes.warm + 60, slots=0),
+                Child("service:pages", port=port, key=_key(url), sort=sort, pages=sizes.pages),
+            ]
+        )[-1]
+        what = f"a page of {_PAGE} of {sizes.many:,} schedules by {sort}"
+        found.add(f"{what}: p50", median(seen["took"]), "ms", note=f"{seen['seen']:,} seen")
+        found.add(f"{what}: p99", percentile(seen["took"], 99), "ms", at_most=50)
+        drop(url)
+
+
+def beside_slots(
+    url: str, sizes: Sizes, kind: str, jitter: str, connections: int = 1, pace: float | None = None
+) -> Found:
+    """How long requests take, one after the other or so many a second, and how late slots are meanwhile."""
+    create(url, plain(sizes.slots, every="1s", jitter=jitter, target="timed"))
+    port, seconds = _free_port(), sizes.warm + sizes.seconds
+    given = {"port": port, "key": _key(url), "kind": kind, "connections": connections, "pace": pace}
+    server, load = together(
+        [
+            *_server(url, port, seconds + 2, sizes.slots),
+            Child("service:load", **given, warm=sizes.warm, seconds=sizes.seconds),
+        ]
+    )
+    if load["wrong"]:
+        raise SystemExit(f"{kind}: {load['wrong'][0]}")
+    drop(url)
+    late = [each[1] for each in server["seen"] if load["first"] <= each[0] < load["end"]]
+    say(f"    {kind}: {len(load['took'])} requests, {len(late)} slots")
+    return {"took": load["took"], "late": late}
+
+
+def _server(url: str, port: int, seconds: int, slots: int) -> list[Child]:
+    return [Child("service:serve", url=url, port=port, seconds=seconds, slots=slots)]
+
+
+def _key(url: str) -> str:
+    with closing(an_app(url)) as app:
+        secret = app.parts.verbs.keys.create("bench").secret
+    assert secret is not None
+    return secret
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def serve(stage: Stage, url: str, port: int, seconds: int, slots: int) -> Found:
+    """The engine and the API in one process, as `foliot serve` has them."""
+    app = an_app(url)
+    starts = Starts()
+    app.graph("timed")(starts.body)
+    engine = app.parts.engine("bench", app.settings)
+    server = Server(app.parts.http(_UNLIMITED), "127.0.0.1", port)
+    stage.ready()
+    server.start()
+
+    async def work() -> None:
+        working = asyncio.get_running_loop().create_task(engine.run())
+        await asyncio.sleep(seconds)
+        engine.stop()
+        await working
+
+    with calm_collector():
+        asyncio.run(work())
+    server.stop()
+    app.close()
+    return {"seen": starts.seen if slots else []}
+
+
+class _Connection:
+    """Keeps alive, and asks one thing after the other: a client that costs next to nothing."""
+
+    def __init__(self, port: int, key: str) -> None:
+        self._port = port
+        self._head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+
+    async def open(self) -> None:
+        for _ in range(200):
+            try:
+                self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+                return
+            except OSError:
+                await asyncio.sleep(0.05)
+        raise SystemExit("the server does not listen")
+
+    async def ask(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+        length = f"Content-Length: {len(body)}\r\n" if body else ""
+        self._writer.write(f"{method} {path} HTTP/1.1\r\n{self._head}{length}\r\n".encode() + body)
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        status = int(head.split(b" ", 2)[1])
+        sizes = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        return status, await self._reader.readexactly(int(sizes[0].split(b":")[1])) if sizes else b""
+
+
+Wish = tuple[str, str, bytes]
+
+
+def _reads() -> Iterator[Wish]:
+    for number in count():
+        yield "GET", f"/api/v1/schedules/s{number % 100}", b""
+        yield "GET", "/api/v1/schedules?limit=50", b""
+        yield "GET", f"/api/v1/runs?schedule=s{number % 100}&limit=20", b""
+        yield "GET", f"/api/v1/schedules/s{number % 100}/times?count=5", b""
+
+
+_numbers = count()
+
+
+def _new(name: str) -> dict[str, object]:
+    return {"name": name, "target": "nothing", "cron": "0 9 * * *", "timezone": "Europe/Berlin"}
+
+
+def _creates() -> Iterator[Wish]:
+    while True:
+        yield "POST", "/api/v1/schedules", json.dumps(_new(f"made-{next(_numbers)}")).encode()
+
+
+def _bulks() -> Iterator[Wish]:
+    while True:
+        items = [_new(f"made-{next(_numbers)}") for _ in range(_BULK)]
+        yield "POST", "/api/v1/schedules/bulk", json.dumps({"items": items}).encode()
+
+
+_KINDS: dict[str, Callable[[], Iterator[Wish]]] = {"reads": _reads, "creates": _creates, "bulks": _bulks}
+
+
+def load(
+    stage: Stage, port: int, key: str, kind: str, connections: int, warm: int, seconds: int, pace: float | None
+) -> Found:
+    """One request after the other on each connection, or so many a second on all; only those count that begin and end
+    between two moments.
+    """
+    stage.ready()
+    first = time.time() + warm
+    end = first + seconds
+    took: list[float] = []
+    wrong: list[str] = []
+
+    async def go_on() -> None:
+        connection = _Connection(port, key)
+        await connection.open()
+        wishes = _KINDS[kind]() if kind in _KINDS else iter(())
+        turns = count()
+        for wish in wishes:
+            if pace is not None:
+                await asyncio.sleep(max(0.0, first - warm + next(turns) * connections / pace - time.time()))
+            began = time.time()
+            if began >= end:
+                return
+            status, body = await connection.ask(*wish)
+            ended = time.time()
+            if status >= 300:
+                wrong.append(f"{wish[:2]}: {status} {body[:300]!r}")
+                return
+            if first <= began and ended < end:
+                took.append((ended - began) * 1000)
+        await asyncio.sleep(max(0.0, end - time.time()))
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(go_on() for _ in range(connections)))
+
+    asyncio.run(all_of_them())
+    return {"took": took, "wrong": wrong, "first": first, "end": end}
+
+
+def pages(stage: Stage, port: int, key: str, sort: str, pages: int) -> Found:
+    """One page after the other, from the first on."""
+    stage.ready()
+    took: list[float] = []
+
+    async def all_of_them() -> int:
+        connection = _Connection(port, key)
+        await connection.open()
+        # The first request of a process makes what all others find there.
+        await connection.ask("GET", "/api/v1/schedules?limit=1")
+        seen = 0
+        async for items in _turn(connection, sort, pages, took):
+            seen += items
+        return seen
+
+    return {"seen": asyncio.run(all_of_them()), "took": took}
+
+
+async def _turn(connection: _Connection, sort: str, pages: int, took: list[float]) -> AsyncIterator[int]:
+    after = ""
+    for _ in range(pages):
+        began = time.perf_counter()
+        status, body = await connection.ask("GET", f"/api/v1/schedules?limit={_PAGE}&sort={sort}{after}")
+        took.append((time.perf_counter() - began) * 1000)
+        if status != 200:
+            raise SystemExit(f"a page: {status} {body[:300]!r}")
+        page = json.loads(body)
+        yield len(page["items"])
+        if page["next"] is None:
+            return
+        after = f"&after={page['next']}"
