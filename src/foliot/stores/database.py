@@ -18,6 +18,7 @@ from sqlalchemy.pool import StaticPool
 from foliot.clock import SystemClock
 from foliot.domain.errors import Invalid, Unavailable
 from foliot.ports import Clock
+from foliot.stores.courtesy import Courtesy
 from foliot.stores.dialect import PostgresqlDialect, SqlDialect, SqliteDialect
 from foliot.stores.lock_file import LockFile
 from foliot.stores.migration import NEWEST, migrate, version_of
@@ -62,6 +63,7 @@ class SqliteDatabase:
         self._is_passing = is_passing
         """Nobody would look for it after the machine has stopped: nothing is waited for to be on disk."""
         self._queue = WriteQueue()
+        self._courtesy = Courtesy()
         self._lock_file: LockFile | None = None
         self._writer: Connection | None = None
         self._readers = create_engine(
@@ -79,7 +81,11 @@ class SqliteDatabase:
         function that raises undoes only itself; when the commit fails, that is raised in all of them.
         """
         with translated(self.path, sqlite3):
-            waited = self._queue.enter(act, hurries=_is_on_a_loop())
+            if _is_on_a_loop():
+                with self._courtesy.hurrying():
+                    self._queue.enter()
+                    return self._lead(act)
+            waited = self._queue.enter(act)
             if waited is None:
                 return self._lead(act)
             if waited.error is not None:
@@ -133,6 +139,12 @@ class SqliteDatabase:
 
     def read(self, act: Act[T]) -> T:
         """Run the function on what is committed; it must not write."""
+        if _is_on_a_loop():
+            return self._look(act)
+        with self._courtesy.looking():
+            return self._look(act)
+
+    def _look(self, act: Act[T]) -> T:
         with translated(self.path, sqlite3):
             if self._writer is None and not self._is_current():
                 self.claim_alone()
@@ -149,7 +161,7 @@ class SqliteDatabase:
             finally:
                 tx.cursor.execute("ROLLBACK")
 
-        return self.read(at_one_moment)
+        return self._look(at_one_moment)
 
     def _transaction(self, cx: Connection) -> SqlTransaction:
         return SqlTransaction(cx, cx.connection.cursor(), self.dialect, self.clock.now(), self._refs.__next__)

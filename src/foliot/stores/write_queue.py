@@ -39,10 +39,10 @@ class WriteQueue:
         self._in_front: deque[Waiting] = deque()
         self._others: deque[Waiting] = deque()
 
-    def enter(self, act: Callable[[Any], Any] | None = None, *, hurries: bool = False) -> Waiting | None:
+    def enter(self, act: Callable[[Any], Any] | None = None) -> Waiting | None:
         """None when the caller has the lead, and must `leave`; else what became of its act, which somebody has done.
 
-        Without an act, or in a hurry, it leads in any case, and as soon as it can.
+        Without an act it leads in any case, and as soon as it can.
         """
         me = threading.get_ident()
         if self._leader == me:
@@ -54,7 +54,7 @@ class WriteQueue:
                 return None
         waiting = Waiting(act, me)
         try:
-            if self._leads_now(waiting, self._in_front if hurries or act is None else self._others):
+            if self._leads_now(waiting, self._in_front if act is None else self._others):
                 return None
             waiting.wait()
         except BaseException:
