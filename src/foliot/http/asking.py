@@ -123,9 +123,9 @@ class Ask:
         return f"{self.principal.user} {method_and_route}", self._key, fingerprint
 
 
-def answered(model: BaseModel, headers: Mapping[str, str] | None = None, *, status: int = 200) -> Response:
-    """What is read, as JSON."""
-    return Response(written(model), status, headers, media_type="application/json")
+def answered(read: BaseModel | str, headers: Mapping[str, str] | None = None, *, status: int = 200) -> Response:
+    """What is read, as JSON; text is JSON already."""
+    return Response(read if isinstance(read, str) else written(read), status, headers, media_type="application/json")
 
 
 def _response(told: Told, more: Mapping[str, str]) -> Response:

@@ -53,8 +53,16 @@ def place_of(after: str | None, *kinds: type) -> list[Any] | None:
 
 def listed(kind: type[T], stretch: Stretch[R], shown: Callable[[R], T]) -> Listed[T]:
     """A page of what was found."""
-    rest = None if stretch.rest is None else cursor_of(*stretch.rest)
-    return Listed[kind](items=[shown(item) for item in stretch.items], next=rest)  # type: ignore[valid-type]
+    return Listed[kind](items=[shown(item) for item in stretch.items], next=_next(stretch))  # type: ignore[valid-type]
+
+
+def written_list(stretch: Stretch[R], written: Callable[[R], str]) -> str:
+    """The same as JSON, of items that are written already."""
+    return f'{{"items":[{",".join(map(written, stretch.items))}],"next":{json.dumps(_next(stretch))}}}'
+
+
+def _next(stretch: Stretch[R]) -> str | None:
+    return None if stretch.rest is None else cursor_of(*stretch.rest)
 
 
 def _is_small(place: list[Any]) -> bool:

@@ -25,13 +25,15 @@ def such_as(**example: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [example]})
 
 
-def _written(moment: datetime) -> str:
+def written_moment(moment: datetime) -> str:
+    """RFC 3339, in UTC."""
     in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
     return f"{in_utc.isoformat()[: -len('+00:00')]}Z"
 
 
 Moment = Annotated[
-    datetime, PlainSerializer(_written, return_type=Annotated[str, Field(json_schema_extra={"format": "date-time"})])
+    datetime,
+    PlainSerializer(written_moment, return_type=Annotated[str, Field(json_schema_extra={"format": "date-time"})]),
 ]
 """A moment that we give."""
 SaidMoment = Annotated[str, Field(max_length=64, json_schema_extra={"format": "date-time"})]

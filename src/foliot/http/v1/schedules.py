@@ -12,7 +12,7 @@ from foliot.domain.errors import Invalid
 from foliot.domain.schedule import MOST_LABELS, Ordering, slug_of
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import ETAG, also, routes
-from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
+from foliot.http.paging import LISTED, After, Limit, Listed, place_of, written_list
 from foliot.http.v1.schedule_schemas import (
     NewSchedule,
     SaidStanding,
@@ -22,7 +22,7 @@ from foliot.http.v1.schedule_schemas import (
     WholeSchedule,
     etag,
     shown_schedule,
-    shown_schedule_line,
+    written_schedule_line,
 )
 from foliot.services.schedule_lists import Meant
 
@@ -73,7 +73,7 @@ def listing(
     meant = Meant(q, None, app, set, target, labels_said(label), standing, needs_attention, owner)
     place = place_of(after, *_PLACES.get(sort, ()))
     found = asked.verbs.bulk.page(meant, order=sort, after=None if place is None else tuple(place), limit=limit)
-    return answered(listed(ShownScheduleLine, found, shown_schedule_line))
+    return answered(written_list(found, written_schedule_line))
 
 
 @router.get("/{schedule_id}", response_model=ShownSchedule, responses={200: ETAG})
