@@ -17,6 +17,7 @@ from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, 
 from foliot.http.v1.schedule_schemas import SaidOverlap, ShownSchedule, etag, shown_schedule
 from foliot.http.v1.schedules import ScheduleId
 from foliot.http.v1.shown import ShownBackfill, ShownRun, shown_backfill, shown_run
+from foliot.http.wording import over_http
 
 router = routes("/schedules", "schedules")
 
@@ -149,7 +150,8 @@ def explain(
     at: Annotated[str, Query(max_length=64, json_schema_extra={"format": "date-time"})],
 ) -> Response:
     """Why that moment did or did not run; deleted schedules are explained too."""
-    return answered(ShownExplanation.model_validate(asked.verbs.schedules.explain(schedule_id, at)))
+    found = ShownExplanation.model_validate(asked.verbs.schedules.explain(schedule_id, at))
+    return answered(found.model_copy(update={"sentence": over_http(found.sentence)}))
 
 
 @router.get("/{schedule_id}/estimate", response_model=ShownEstimate)
