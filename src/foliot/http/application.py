@@ -16,7 +16,7 @@ from foliot import chance
 from foliot.domain.errors import DatabaseDown, Refusal, Unavailable
 from foliot.domain.pace import Pace
 from foliot.http import health, internal, registrar, v1, webhooks_in
-from foliot.http.asking import GUARDS, PUBLIC, right_of
+from foliot.http.asking import GUARDS, PUBLIC, note_parameters, right_of
 from foliot.http.errors import TITLES, problem, refused
 from foliot.http.limits import BodyLimits, RateLimits
 from foliot.http.misfits import misfits
@@ -84,6 +84,7 @@ def check_declared(router: APIRouter) -> None:
             raise ValueError(
                 f"{route.path} needs {right} and does not ask for it who is there: take an Ask of its kind"
             )
+        note_parameters(route)
 
 
 class Surroundings:
