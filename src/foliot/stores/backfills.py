@@ -37,6 +37,11 @@ class Backfills(Part):
         query = select(*_COLUMNS).where(_table.c.schedule_ref == schedule_ref).order_by(_table.c.ref)
         return [BackfillRow(*row) for row in self.cx.execute(query)]
 
+    def backfills_after(self, schedule_ref: int, after: int, limit: int) -> list[BackfillRow]:
+        """So many of its backfills by number, after that one."""
+        text = f"SELECT {_NAMES} FROM backfills WHERE schedule_ref = ? AND ref > ? ORDER BY ref LIMIT ?"
+        return [BackfillRow(*row) for row in self._all(text, schedule_ref, after, limit)]
+
     def save_backfill(self, backfill: BackfillRow) -> None:
         changes = backfill._asdict()
         ref = changes.pop("ref")
