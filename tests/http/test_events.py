@@ -80,7 +80,7 @@ def test_what_cannot_be_listened_to_is_refused(people: People) -> None:
 
 def test_a_stream_of_a_schedule_that_is_not_there_for_them_does_not_begin(people: People) -> None:
     assert people.ann.post("/api/v1/schedules", json=DIGEST).status_code == 201
-    asked = {"schedule": "digest", "seconds": 0}
+    asked: dict[str, str] = {"schedule": "digest", "seconds": "0"}
     assert people.ann.get("/api/v1/events", params=asked).status_code == 200
     assert people.root.get("/api/v1/events", params=asked).status_code == 200
     assert people.bob.get("/api/v1/events", params=asked).status_code == 404
