@@ -34,16 +34,7 @@ READS = {
     *("expired", "news", "grants", "configurations", "schedule", "schedules", "list_schedules", "new_schedule_refs"),
     *("past_specs", "count_schedules", "run_shapes", "runs_of_shape", "broken_chains", "slot_moments"),
     *("skipped_moments", "ahead_of_cursors", "gaps_within", "count_workers", "count_expired", "overdue"),
-    *(
-        "backfills",
-        "due_backfills",
-        "list_backfills",
-        "backfills_after",
-        "notify",
-        "new_grant_refs",
-        "list_grants",
-        "running_under",
-    ),
+    *("backfills", "due_backfills", "list_backfills", "notify", "new_grant_refs", "list_grants", "running_under"),
     "waiting_under",
     *(
         "runs",

@@ -285,7 +285,7 @@ class ScheduleVerbs:
 
         def act(tx: Transaction) -> Stretch[Backfill]:
             row = self._desk.find_row(tx, name)
-            found = tx.backfills_after(row.ref, after, limit + 1)
+            found = tx.list_backfills(row.ref, after, limit + 1)
             return stretch_of(found, limit, lambda one: backfill_view(one, row.id), lambda one: (one.ref,))
 
         return self._desk.read(act)
