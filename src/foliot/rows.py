@@ -223,11 +223,13 @@ class KeyRow(NamedTuple):
     name: str
     digest: str
     rights: str
-    """As JSON."""
+    """As JSON; those that its user's role lacks open nothing."""
     expires_at: int | None
     revoked_at: int | None
     used_at: int | None
     created_at: int
+    role: str
+    """Of its user."""
 
 
 class AnswerRow(NamedTuple):

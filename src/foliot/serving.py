@@ -23,6 +23,8 @@ _LEAVES_WITHIN = 5
 _BACKLOG = 2048
 _LARGEST_HEAD = 64 * 1024
 """Bytes of a request's first line and headers."""
+_SLOWEST_HEAD = 10.0
+"""Seconds until all of them have arrived."""
 _STOPPED_AT_ONCE = 130
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -30,9 +32,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Server:
     """Listens from `start` to `stop`. The engine's loop never waits for a request, nor a request for the engine's."""
 
-    def __init__(self, app: Any, host: str, port: int) -> None:
+    def __init__(self, app: Any, host: str, port: int, slowest_head: float = _SLOWEST_HEAD) -> None:
         # Imported here: a program that only works needs no server.
         import uvicorn  # noqa: PLC0415
+
+        from foliot.http.heads import heads_within  # noqa: PLC0415
 
         self._app = app
         self._socket = _bound(host, port)
@@ -53,7 +57,7 @@ class Server:
             timeout_keep_alive=30,
             ws="none",
             # The one of its readers that bounds what comes before a body.
-            http="h11",
+            http=heads_within(slowest_head),
             h11_max_incomplete_event_size=_LARGEST_HEAD,
         )
         self._server = uvicorn.Server(config)

@@ -122,7 +122,7 @@ class TestAsPeopleWriteThem:
             ({"catchup_window": 0}, "catchup_window takes more than 0, got 0: leave it out to have its default"),
             ({"timeout": "0"}, "timeout takes more than 0"),
             ({"lookahead": 0}, "lookahead takes more than 0"),
-            ({"pause_on_failure": "yes"}, "pause_on_failure takes True or False, got 'yes'"),
+            ({"pause_on_failure": "yes"}, "pause_on_failure takes true or false, got 'yes'"),
             ({"retry": 1}, "retry takes 2 to 1000 attempts"),
             ({"retry": True}, "retry takes 2 to 1000 attempts"),
             ({"retry": 2.5}, "retry takes a number of attempts, or a mapping"),

@@ -85,3 +85,32 @@ def test_a_route_that_does_not_say_what_it_needs_and_ask_for_it_stops_the_start(
     router.add_api_route("/new", handler)
     with pytest.raises(ValueError, match=words):
         application(app.state.service, SystemClock(), Pace(1, 1), [router])
+
+
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [
+        ("schedules?limt=5", "'limt' is no parameter of GET /api/v1/schedules: did you mean limit?"),
+        ("schedules?limit=5&colour=red", "it takes q, app, set, target, label"),
+        ("me?verbose=1", "'verbose' is no parameter of GET /api/v1/me: it takes none"),
+        ("schedules/absent?verbose=1", "it takes none"),
+    ],
+)
+def test_a_parameter_that_is_not_known_is_refused_with_the_one_that_was_meant(
+    people: People, path: str, remedy: str
+) -> None:
+    answer = people.ann.get(f"/api/v1/{path}")
+    assert (answer.status_code, remedy in answer.json()["detail"]) == (422, True)
+    assert people.nobody.get(f"/api/v1/{path}").status_code == 401
+
+
+def test_a_write_with_a_parameter_that_is_not_known_is_not_carried_out(people: People) -> None:
+    answer = people.ann.put(
+        "/api/v1/schedules/digest?upsrt=true", json={"cron": "0 9 * * *", "target": "python:digest"}
+    )
+    assert (answer.status_code, "did you mean upsert?" in answer.json()["detail"]) == (422, True)
+    assert people.ann.get("/api/v1/schedules/digest").status_code == 404
+
+
+def test_who_looks_whether_it_lives_may_say_anything(people: People) -> None:
+    assert people.nobody.get("/healthz?probe=1").status_code == 200

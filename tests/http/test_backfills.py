@@ -70,3 +70,39 @@ def test_a_backfill_of_somebody_else_is_missing(started: int, people: People) ->
     assert people.bob.get("/api/v1/runs", params={"backfill": started}).json()["items"] == []
     for number in ("0", "-1", str(2**70), "x", "1.5"):
         assert people.ann.get(f"/api/v1/backfills/{number}").status_code == 422
+
+
+def _walked(people: People, path: str) -> list[dict[str, Any]]:
+    """All of a list, two at a time."""
+    items: list[dict[str, Any]] = []
+    after = None
+    while True:
+        asked = {"limit": 2} | ({} if after is None else {"after": after})
+        page = people.ann.get(f"/api/v1/{path}", params=asked).json()
+        assert len(page["items"]) <= 2
+        items += page["items"]
+        after = page["next"]
+        if after is None:
+            return items
+
+
+def test_the_backfills_of_a_schedule_are_listed_page_by_page(started: int, people: People) -> None:
+    more = [people.ann.post("/api/v1/schedules/job/backfills", json=RANGE).json()["id"] for _ in range(4)]
+    found = _walked(people, "schedules/job/backfills")
+    assert [backfill["id"] for backfill in found] == [started, *more]
+    assert people.ann.get("/api/v1/schedules/job/backfills?after=x").status_code == 422
+    assert len(people.program.schedules.backfills("job", limit=3)) == 3
+
+
+def test_the_gaps_of_a_schedule_are_listed_page_by_page(world: World, people: People) -> None:
+    body = {"name": "job", "cron": "* * * * *", "timezone": "UTC", "target": "python:digest"}
+    assert people.ann.post("/api/v1/schedules", json=body).status_code == 201
+    for _ in range(3):
+        people.ann.post("/api/v1/schedules/job/pause")
+        world.advance(hours=3)
+        people.ann.post("/api/v1/schedules/job/resume")
+        world.advance(minutes=5)
+    whole = people.ann.get("/api/v1/schedules/job/gaps").json()
+    assert (len(whole["items"]), whole["next"]) == (3, None)
+    assert _walked(people, "schedules/job/gaps") == whole["items"]
+    assert len(people.program.runs.gaps("job", limit=2)) == 2

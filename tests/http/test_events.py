@@ -78,6 +78,15 @@ def test_what_cannot_be_listened_to_is_refused(people: People) -> None:
     assert people.nobody.get("/api/v1/events").status_code == 401
 
 
+def test_a_stream_of_a_schedule_that_is_not_there_for_them_does_not_begin(people: People) -> None:
+    assert people.ann.post("/api/v1/schedules", json=DIGEST).status_code == 201
+    asked: dict[str, str] = {"schedule": "digest", "seconds": "0"}
+    assert people.ann.get("/api/v1/events", params=asked).status_code == 200
+    assert people.root.get("/api/v1/events", params=asked).status_code == 200
+    assert people.bob.get("/api/v1/events", params=asked).status_code == 404
+    assert people.ann.get("/api/v1/events", params=asked | {"schedule": "absent"}).status_code == 404
+
+
 @pytest.mark.parametrize("ends", ["leave", "close"])
 def test_who_leaves_as_they_are_welcomed_is_not_looked_for_any_more(program: Foliot, ends: str) -> None:
     streams = Streams(program.parts.watcher)

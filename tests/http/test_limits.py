@@ -200,7 +200,7 @@ def test_a_backfill_of_very_many_is_counted_and_begun_only_when_that_is_meant(pe
     dry = people.ann.post(path, json={**year, "dry_run": True}).json()
     assert (dry["total"], len(dry["slots"])) == (365 * 86_400 + 1, 1000)
     refused = people.ann.post(path, json=year)
-    assert (refused.status_code, "say confirm=True" in refused.json()["detail"]) == (422, True)
+    assert (refused.status_code, "confirm it, or narrow it" in refused.json()["detail"]) == (422, True)
     assert people.ann.get(path).json()["items"] == []
     assert people.ann.get("/api/v1/schedules/a/times", params={"count": 10_001}).status_code == 422
     for wrong in ({"end": "2024-01-01T00:00:00Z"}, {"start": "soon"}, {"concurrency": 0}, {"concurrency": 10**9}):

@@ -85,6 +85,18 @@ def test_a_key_is_for_somebody_who_is_known_and_has_the_right(people: People) ->
     assert people.root.post("/api/v1/keys", json={"name": "k", "user": "eve", "rights": ["read"]}).status_code == 201
 
 
+def test_a_key_for_somebody_lists_the_rights_that_their_role_has(people: People) -> None:
+    assert people.client("eve").get("/api/v1/me").status_code == 200
+    assert people.client("ann").get("/api/v1/me").status_code == 200
+    for user, rights in (("eve", ["read"]), ("ann", ["decide", "read", "write"])):
+        made = people.root.post("/api/v1/keys", json={"name": "k", "user": user}).json()
+        assert made["rights"] == rights
+        assert with_key(people, made["secret"]).get("/api/v1/me").json()["rights"] == rights
+    people.root.put("/api/v1/users/ann", json={"role": "viewer"})
+    listed = people.root.get("/api/v1/keys", params={"user": "ann"}).json()["items"]
+    assert [key["rights"] for key in listed] == [["read"], ["read"]]
+
+
 def test_a_key_is_its_owners_and_missing_to_others(people: People) -> None:
     made = people.ann.post("/api/v1/keys", json={"name": "laptop"}).json()
     assert people.bob.get(f"/api/v1/keys/{made['id']}").status_code == 404

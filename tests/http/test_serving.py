@@ -2,6 +2,10 @@
 
 import asyncio
 import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 
 from foliot.serving import Server
 
@@ -26,3 +30,57 @@ def test_no_answer_waits_for_the_one_before_it_to_be_acknowledged() -> None:
                 writer.close()
 
     assert asyncio.run(is_without_delay()) == 1
+
+
+async def _answer(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
+
+
+@pytest.fixture
+def impatient() -> Iterator[Server]:
+    """A server that waits for a head no longer than half a second."""
+    server = Server(_answer, "127.0.0.1", 0, slowest_head=0.5)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("before", [b"", REQUEST], ids=["first", "next"])
+def test_who_sends_a_head_byte_by_byte_is_let_go(impatient: Server, before: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as client:
+        if before:
+            client.sendall(before)
+            assert client.recv(1000).startswith(b"HTTP/1.1 204")
+        client.settimeout(0.05)
+        for byte in (REQUEST[:-4] + b"\r\nX: " + b"x" * 1000)[:400]:
+            client.sendall(bytes([byte]))
+            try:
+                assert client.recv(1000) == b""
+                break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        else:
+            raise AssertionError("it was waited for")
+
+
+def test_who_sends_nothing_is_let_go(impatient: Server) -> None:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as client:
+        assert client.recv(1) == b""
+
+
+def test_a_connection_may_wait_between_two_requests_for_longer_than_a_head_may_take(impatient: Server) -> None:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as client:
+        client.sendall(REQUEST)
+        assert client.recv(1000).startswith(b"HTTP/1.1 204")
+        client.settimeout(1)
+        with pytest.raises(TimeoutError):
+            client.recv(1)
+        client.settimeout(20)
+        client.sendall(REQUEST)
+        assert client.recv(1000).startswith(b"HTTP/1.1 204")

@@ -68,7 +68,7 @@ def test_patch_changes_only_what_is_given_and_none_puts_it_back_to_its_default(w
 def test_a_conflict_a_missing_one_and_a_name_twice_are_told_apart(world: World) -> None:
     verbs = world.app.schedules
     verbs.create("a", target="job", every="5m")
-    with pytest.raises(Conflict, match="there is a schedule 'a' already: change it with replace or patch"):
+    with pytest.raises(Conflict, match="there is a schedule 'a' already: change that one"):
         verbs.create("A", target="job", every="5m")
     with pytest.raises(Conflict, match="different names"):
         verbs.create_many([{"name": "b", "every": "5m"}, {"name": "B", "every": "5m"}])

@@ -125,8 +125,8 @@ def test_a_gap_goes_when_its_last_slot_is_before_that_moment(stage: Stage) -> No
     stage.write(lambda tx: tx.record_gaps([(schedule, *old, 0), (schedule, *ending, 0), (other, *old, 0)]))
 
     assert stage.write(lambda tx: tx.remove_gaps(schedule, NOON)) == 1
-    assert stage.read(lambda tx: tx.gaps_of(schedule)) == [ending]
-    assert stage.read(lambda tx: tx.gaps_of(other)) == [old]
+    assert [gap for _, gap in stage.read(lambda tx: tx.gaps_of(schedule, (0, 0), 10))] == [ending]
+    assert [gap for _, gap in stage.read(lambda tx: tx.gaps_of(other, (0, 0), 10))] == [old]
 
 
 def listed(stage: Stage, wanted: RunFilter) -> list[int]:

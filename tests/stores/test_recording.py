@@ -115,7 +115,7 @@ def test_gaps_are_recorded_as_they_are(stage: Stage) -> None:
 
     stage.write(lambda tx: tx.record_gaps([(schedule, *paused, NOON), (schedule, *missed, NOON), (other, *missed, 0)]))
 
-    assert stage.read(lambda tx: tx.gaps_of(schedule)) == [missed, paused]
+    assert [gap for _, gap in stage.read(lambda tx: tx.gaps_of(schedule, (0, 0), 10))] == [missed, paused]
 
 
 def test_a_second_row_for_the_same_attempt_at_a_slot_is_refused_and_nothing_of_its_transaction_is_left(

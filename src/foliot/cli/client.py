@@ -9,6 +9,7 @@ import httpx2
 
 from foliot import chance
 from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
+from foliot.http.wording import ROUTES
 
 API = "/api/v1"
 _KINDS: dict[int, type[Refusal]] = {
@@ -23,14 +24,31 @@ _AGAIN = (0.2, 1.0, 3.0)
 """Seconds until it is asked once more."""
 _LONGEST_WAIT = 10.0
 _PAGE = 200
-_PYTHON = re.compile(r"`(schedule|run|grant|account|key|user|workflow|webhook)s\.(\w+)(?:\([^`]*\))?`")
-_COMMANDS = {
-    "run decide": "decision",
-    "run questions": "decision list",
-    "account list": "account",
-    "schedule backfills": "backfill list",
-    "schedule patch": "schedule edit",
+COMMANDS = {
+    "accounts.get": "account show",
+    "accounts.top_up": "account top-up",
+    "grants.create": "grant create",
+    "grants.extend": "grant extend",
+    "grants.list": "grant list",
+    "keys.list": "key list",
+    "runs.cancel": "run cancel",
+    "runs.decide": "decision",
+    "runs.list": "run list",
+    "runs.questions": "decision list",
+    "runs.receipts": "run show",
+    "runs.retry": "run retry",
+    "schedules.backfills": "backfill list",
+    "schedules.list": "schedule list",
+    "schedules.patch": "schedule edit",
+    "schedules.times": "schedule times",
+    "schedules.trigger": "schedule trigger",
+    "users.list": "user list",
+    "webhooks.list": "webhook list",
+    "workflows.list": "workflow list",
 }
+"""By the verbs that do the same."""
+_BY_ROUTE = {f"`{ROUTES[verb]}`": f"`foliot {command}`" for verb, command in COMMANDS.items()}
+_ROUTE = re.compile("`[A-Z]+ /[^`]+`")
 
 Query = Mapping[str, Any]
 
@@ -48,7 +66,10 @@ class Client:
         self.has_key = key is not None
 
     def get(self, path: str, query: Query | None = None) -> Any:
-        return self._ask("GET", path, query).json()
+        found = self._ask("GET", path, query).json()
+        if isinstance(found, dict) and isinstance(found.get("sentence"), str):
+            found["sentence"] = _in_commands(found["sentence"])
+        return found
 
     def write(
         self, method: str, path: str, body: Any = None, *, query: Query | None = None, token: str | None = None
@@ -164,23 +185,22 @@ def _refusal(answer: httpx2.Response, *, has_key: bool = True) -> Refusal:
     problem = _problem(answer)
     if not problem:
         return Unavailable(f"{answer.url} answered {answer.status_code} and not in our words: is that a Foliot server?")
-    detail = _PYTHON.sub(_as_command, str(problem.get("detail", "")))
+    detail = _in_commands(str(problem.get("detail", "")))
     if answer.status_code == 401 and not has_key:
         detail = (
             "this server wants to know who asks: put a key into FOLIOT_KEY, a file for --key-file, or the profile; "
             "`foliot key create --database …` makes the first"
         )
     for error in problem.get("errors") or ():
-        said = f"{error.get('where')}: {error.get('what')}"
+        said = f"{error.get('where')} {error.get('what')}"
         detail += "" if said in detail else f"; {said}"
     kind = _KINDS.get(answer.status_code, Unavailable if answer.status_code >= 500 else Invalid)
     return kind(detail or f"{answer.url} answered {answer.status_code}")
 
 
-def _as_command(match: re.Match[str]) -> str:
-    """What a message calls by its name in Python, by its name here."""
-    named = f"{match[1]} {match[2]}"
-    return f"`foliot {_COMMANDS.get(named, named)}`"
+def _in_commands(message: str) -> str:
+    """What a message calls by its name over HTTP, by its name here."""
+    return _ROUTE.sub(lambda route: _BY_ROUTE.get(route[0], route[0]), message)
 
 
 def _problem(answer: httpx2.Response) -> dict[str, Any]:

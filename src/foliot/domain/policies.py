@@ -222,7 +222,7 @@ def limit_of(limit: int, remedy: str = "") -> int:
 def switch_of(name: str, value: bool) -> bool:
     """True or False; Invalid for anything else, also for what Python would take for one of them."""
     if not isinstance(value, bool):
-        raise Invalid(f"{name} takes True or False, got {value!r:.80}")
+        raise Invalid(f"{name} takes true or false, got {value!r:.80}")
     return value
 
 

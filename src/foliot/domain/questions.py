@@ -71,7 +71,7 @@ def question_of(
 ) -> Question:
     """A question as people write it; Invalid unless it can be asked."""
     if isinstance(who, str) or not isinstance(who, Iterable):
-        raise Invalid(f"who takes a list of users, as in who=['ann'], got {who!r:.80}")
+        raise Invalid(f"who takes a list of users, such as ['ann'], got {who!r:.80}")
     if at_expiry not in list(AtExpiry):
         raise Invalid(f"at_expiry takes {', '.join(map(repr, map(str, AtExpiry)))}, got {at_expiry!r}")
     span = DEFAULT_EXPIRY if expires_in is None else positive_span_of("expires_in", expires_in)

@@ -143,8 +143,8 @@ class Spec:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             raise Invalid(
-                f"a canonical spec takes what Spec.canonical() gives, with {', '.join(_CANONICAL_KEYS)}: "
-                f"{type(error).__name__} {quoted(str(error))}"
+                f"a canonical spec takes all of {', '.join(_CANONICAL_KEYS)}, each as the canonical form of a spec "
+                "has it: show one and change that"
             ) from error
 
     def _plan(self) -> Plan:
@@ -308,10 +308,13 @@ def _rfc3339(instant: int) -> str:
 def _check_emptiness(plan: Plan) -> None:
     asked = bool(plan.readings or plan.periods or plan.at)
     if plan.manual and asked:
-        raise Invalid("a manual spec has no moments of its own: drop manual=True, or cron, calendars, intervals and at")
+        raise Invalid(
+            "a manual spec has no moments of its own: leave out cron, calendars, intervals and at, or that it is manual"
+        )
     if not plan.manual and not asked:
         raise Invalid(
-            "a spec takes cron, calendars, intervals or at, got none of them; manual=True asks for no moments at all"
+            "a spec takes cron, calendars, intervals or at, got none of them: give one, or say that it is manual, "
+            "with no moments at all"
         )
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from itertools import islice
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -15,9 +16,10 @@ from foliot import chance
 from foliot.domain.errors import DatabaseDown, Refusal, Unavailable
 from foliot.domain.pace import Pace
 from foliot.http import health, internal, registrar, v1, webhooks_in
-from foliot.http.asking import GUARDS, PUBLIC, right_of
+from foliot.http.asking import GUARDS, PUBLIC, note_parameters, right_of
 from foliot.http.errors import TITLES, problem, refused
 from foliot.http.limits import BodyLimits, RateLimits
+from foliot.http.misfits import misfits
 from foliot.http.service import Service
 from foliot.http.streams import Streams
 from foliot.http.traffic import Traffic, tell_request
@@ -82,6 +84,7 @@ def check_declared(router: APIRouter) -> None:
             raise ValueError(
                 f"{route.path} needs {right} and does not ask for it who is there: take an Ask of its kind"
             )
+        note_parameters(route)
 
 
 class Surroundings:
@@ -136,12 +139,11 @@ def _invalid(request: Request, error: Exception) -> Response:
     """What does not fit the schema: where it is, what is wrong, and never what was given."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()
-    wrong = [{"where": ".".join(map(str, one["loc"])), "what": str(one["msg"])} for one in found[:_MOST_ERRORS]]
+    wrong = [*islice(misfits(found, error.body), _MOST_ERRORS)]
     is_unreadable = any(one["type"] == "json_invalid" for one in found)
-    first = wrong[0]
-    detail = f"{first['where']}: {first['what']}"
     status, code = (400, "unreadable") if is_unreadable else (422, "invalid")
-    return problem(status, code, detail, request.state.request_id, errors=wrong)
+    said = [misfit._asdict() for misfit in wrong]
+    return problem(status, code, str(wrong[0]), request.state.request_id, errors=said)
 
 
 def _failed(request: Request, error: Exception) -> Response:

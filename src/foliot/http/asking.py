@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from hashlib import sha256
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from fastapi import Depends, Request
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
@@ -30,6 +32,7 @@ SERVICE = "service"
 SIGNED = "signed"
 """Whoever has the secret that the message itself is signed with."""
 _RIGHT = "__foliot_right__"
+_PARAMETERS = "__foliot_parameters__"
 LONGEST_KEY = 255
 """Of an Idempotency-Key."""
 _LARGE = 64 * 1024
@@ -66,6 +69,24 @@ def right_of(handler: Callable[..., Any]) -> Needed | None:
     """What was declared."""
     found: Needed | None = getattr(handler, _RIGHT, None)
     return found
+
+
+def note_parameters(route: APIRoute) -> None:
+    """Know, once for all its requests, what may stand in the query of a route."""
+    taken = [route.dependant, *route.dependant.dependencies]
+    setattr(route.endpoint, _PARAMETERS, [field.alias for each in taken for field in each.query_params])
+
+
+def _check_query(request: Request) -> None:
+    """Invalid for what the route does not know: who is not told that it was ignored takes it for done."""
+    if not request.scope["query_string"]:
+        return
+    known: list[str] = getattr(request.scope["route"].endpoint, _PARAMETERS)
+    for name in request.query_params:
+        if name not in known:
+            near = get_close_matches(name[:100], known, 1)
+            remedy = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known) or 'none'}"
+            raise Invalid(f"{name!r:.80} is no parameter of {request.method} {request.scope['route'].path}: {remedy}")
 
 
 class Ask:
@@ -202,12 +223,15 @@ async def _permitted(request: Request, right: Right) -> Principal:
     request.state.user = principal.user
     request.app.state.limits.spend(principal)
     check_right(principal, right)
+    _check_query(request)
     return principal
 
 
 async def _service(request: Request) -> Principal:
     service: Service = request.app.state.service
-    return (await service.door.identify(request)).principal
+    principal = (await service.door.identify(request)).principal
+    _check_query(request)
+    return principal
 
 
 def _token(request: Request) -> str:

@@ -19,6 +19,7 @@ from foliot.domain.errors import (
     Unpaid,
 )
 from foliot.domain.grants import NotPermitted
+from foliot.http.wording import over_http
 
 PROBLEM = "application/problem+json"
 
@@ -70,7 +71,7 @@ def refused(refusal: Refusal, request_id: str) -> Response:
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     more = {"reason": str(refusal.reason)} if isinstance(refusal, NotPermitted) else {}
-    return problem(status, code, str(refusal), request_id, headers=headers, **more)
+    return problem(status, code, over_http(str(refusal)), request_id, headers=headers, **more)
 
 
 def problem(

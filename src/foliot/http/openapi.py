@@ -85,10 +85,11 @@ def _statuses(route: APIRoute, method: str, operation: Operation) -> Iterator[in
     """What a route of that kind may answer when it does not do what it is asked."""
     yield 503
     if right_of(route.endpoint) != PUBLIC:
-        yield from (401, 403, 429)
+        # The last for what the query says and the route does not know.
+        yield from (401, 403, 429, 422)
     if "{" in route.path:
         yield 404
-    if operation.get("parameters") or "requestBody" in operation:
+    elif operation.get("parameters"):
         yield 422
     if method != "get":
         yield from (400, 408, 409, 413, 422)

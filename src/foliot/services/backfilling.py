@@ -21,7 +21,7 @@ def check_range(tx: Transaction, row: ScheduleRow, first: int, last: int, which:
     if which is not Which.ALL and first * MICROSECONDS < row.pruned_before:
         raise Invalid(
             f"what ran before {rfc3339(row.pruned_before)} is no longer known: "
-            "begin the backfill there, or ask for which='all'"
+            "begin the backfill there, or ask for all of them, run before or not"
         )
 
 
@@ -66,7 +66,7 @@ def check_meant(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pri
     if pricing.needs_confirmation(extent.total, each):
         cost = "" if each is None else f" for about {extent.total * each:,} credits"
         raise Invalid(
-            f"a backfill of {extent.words}{cost} is started only when that is meant: say confirm=True, or narrow it"
+            f"a backfill of {extent.words}{cost} is started only when that is meant: confirm it, or narrow it"
         )
 
 

@@ -51,7 +51,7 @@ def decide(
     """Deliver it, unless it was delivered before; Conflict when something else was decided, Denied to others."""
     questions = tx.questions_of([run.ref])
     if not questions:
-        raise Conflict(f"run {run_id} has asked nothing: `runs.list(status='waiting')` shows those that wait")
+        raise Conflict(f"run {run_id} has asked nothing: `runs.questions` shows what is asked")
     last = questions[-1]
     name = decision.id_for(last)
     for question in questions:

@@ -135,7 +135,9 @@ def deleted_schedules(desk: Desk, tx: Transaction, ids: list[str]) -> dict[str, 
         if not desk.principal.sees(row.owner):
             raise taken(row.id)
         if row.deleted_at is None:
-            raise Conflict(f"there is a schedule {row.id!r} already: change it with replace or patch, or use upsert")
+            raise Conflict(
+                f"there is a schedule {row.id!r} already: change that one, upsert it, or choose another name"
+            )
     return found
 
 

@@ -172,11 +172,12 @@ class KeyVerbs:
             ends_at = _within(asked, None if principal.may(Right.ADMIN) else _life_of(tx, principal.key))
             given = self._rights(tx, owner, wanted)
             tx.insert_key(made.id, tx.user_ref(owner), called, made.digest, json.dumps(sorted(given)), ends_at)
-            details = {"user": owner, "name": called, "rights": sorted(given), "made_with": principal.key}
-            entries.note("key.create", "key", made.id, **details)
             found = tx.key(made.id)
             assert found is not None, "it was just inserted"
-            return _key_view(found[0], made.text)
+            shown = _key_view(found[0], made.text)
+            details = {"user": owner, "name": called, "rights": shown.rights, "made_with": principal.key}
+            entries.note("key.create", "key", made.id, **details)
+            return shown
 
         return self._desk.write(act)
 
@@ -189,7 +190,7 @@ class KeyVerbs:
         if owner != principal.user and known is None:
             raise NotFound(f"there is no user {owner!r}: make them known first, with their role")
         is_own = owner == principal.user
-        most = principal.rights if is_own or known is None else RIGHTS[Role(known.role)]
+        most = principal.rights if is_own or known is None else RIGHTS[_role_of_user(owner, known.role)]
         if wanted is not None and not wanted <= most:
             lacking = ", ".join(sorted(wanted - most))
             raise Invalid(f"a key of {owner} cannot have the right to {lacking}: its owner has it not")
@@ -320,11 +321,10 @@ class Doorkeeper:
         found, now = self._database.read(lambda tx: (tx.key_by_digest(digest), tx.now))
         if found is None:
             return None
-        row, role, disabled_at = found
+        row, disabled_at = found
         is_over = row.revoked_at is not None or (row.expires_at is not None and now >= row.expires_at)
         is_open = not is_over and disabled_at is None
-        held = _role_of_user(row.user, role)
-        principal = principal_of(row.user, held, map(Right, json.loads(row.rights)), row.id) if is_open else None
+        principal = _comes_as(row) if is_open else None
         with self._knowing:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
@@ -344,6 +344,11 @@ def _user_view(row: UserRow) -> User:
     return User(row.id, _role_of_user(row.id, row.role), disabled_at, moment_of(row.created_at))
 
 
+def _comes_as(row: KeyRow) -> Principal:
+    """Who has that key, with the rights that it opens: of its own those that the role has too."""
+    return principal_of(row.user, _role_of_user(row.user, row.role), map(Right, json.loads(row.rights)), row.id)
+
+
 def _key_view(row: KeyRow, secret: str | None = None) -> ApiKey:
     def moment(instant: int | None) -> datetime | None:
         return None if instant is None else moment_of(instant)
@@ -352,7 +357,7 @@ def _key_view(row: KeyRow, secret: str | None = None) -> ApiKey:
         id=row.id,
         user=row.user,
         name=row.name,
-        rights=tuple(sorted(map(Right, json.loads(row.rights)))),
+        rights=tuple(sorted(_comes_as(row).rights)),
         expires_at=moment(row.expires_at),
         revoked_at=moment(row.revoked_at),
         used_at=moment(row.used_at),

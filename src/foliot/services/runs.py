@@ -8,6 +8,7 @@ from foliot.books.ending import end_of_row, post_end
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants
 from foliot.domain.errors import Conflict, Invalid, NotFound
+from foliot.domain.generation import Gap as LedgerGap
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import instant_of, moment_of
 from foliot.domain.policies import count_of, limit_of
@@ -25,7 +26,7 @@ from foliot.services.desk import Desk
 from foliot.services.run_details import RunDetail, detail_of
 from foliot.services.run_lists import RunSummary, list_runs
 from foliot.services.schedules import Moment
-from foliot.services.stretches import Stretch
+from foliot.services.stretches import Stretch, stretch_of
 from foliot.services.views import Gap, Question, Receipt, Run, question_view, receipt_view, run_view
 
 Gaps = list[Gap]
@@ -123,12 +124,17 @@ class RunVerbs:
         """A run with its attempts, why it is as it is in words, and what it asked, used and did."""
         return self._desk.read(lambda tx: detail_of(tx, *self._find(tx, run_id)))
 
-    def gaps(self, schedule: str) -> Gaps:
+    def gaps(self, schedule: str, *, limit: int = 1000) -> Gaps:
         """The schedule's long runs of slots that nothing ran, oldest first."""
+        return [*self.gaps_page(schedule, limit=limit).items]
 
-        def act(tx: Transaction) -> list[Gap]:
-            found = tx.gaps_of(self._desk.find_row(tx, schedule, deleted=True).ref)
-            return [Gap(moment_of(gap.first_at), moment_of(gap.last_at), gap.size, gap.reason) for gap in found]
+    def gaps_page(self, schedule: str, *, after: tuple[int, int] = (0, 0), limit: int = 100) -> Stretch[Gap]:
+        """The same from the one after that, by its beginning and number, and where the rest begins."""
+        limit_of(limit)
+
+        def act(tx: Transaction) -> Stretch[Gap]:
+            found = tx.gaps_of(self._desk.find_row(tx, schedule, deleted=True).ref, after, limit + 1)
+            return stretch_of(found, limit, _gap_view, lambda row: (row[1].first_at, row[0]))
 
         return self._desk.read(act)
 
@@ -323,6 +329,11 @@ class RunVerbs:
         if run.status not in OPEN:
             raise Conflict(f"run {run_id} is over ({run.status}): only an open run can be stopped")
         return row, run, state
+
+
+def _gap_view(numbered: tuple[int, LedgerGap]) -> Gap:
+    _, gap = numbered
+    return Gap(moment_of(gap.first_at), moment_of(gap.last_at), gap.size, gap.reason)
 
 
 def _check_words(status: str | None, reason: str | None, kind: str | None) -> None:

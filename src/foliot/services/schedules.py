@@ -13,7 +13,7 @@ from foliot.domain.backfill import Direction, Which, lane_width, range_of
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
-from foliot.domain.policies import count_of, overlap_of, read_policies, switch_of
+from foliot.domain.policies import count_of, limit_of, overlap_of, read_policies, switch_of
 from foliot.domain.runs import Kind
 from foliot.domain.schedule import json_text, labels_of, name_of, slug_of, text_of
 from foliot.domain.spec import Spec
@@ -47,6 +47,7 @@ from foliot.services.editing import (
 )
 from foliot.services.permission import Wish, wish_of
 from foliot.services.run_details import record_of
+from foliot.services.stretches import Stretch, stretch_of
 from foliot.services.views import Backfill, Estimate, Run, Schedule, backfill_view, run_view, schedule_view
 
 Moment = datetime | str
@@ -274,12 +275,18 @@ class ScheduleVerbs:
 
         return self._desk.read(plan) if is_dry else self._desk.write(act)
 
-    def backfills(self, name: str) -> Backfills:
-        """The schedule's backfills, and how far each has come."""
+    def backfills(self, name: str, *, limit: int = 1000) -> Backfills:
+        """The schedule's backfills, oldest first, and how far each has come."""
+        return [*self.backfills_page(name, limit=limit).items]
 
-        def act(tx: Transaction) -> list[Backfill]:
+    def backfills_page(self, name: str, *, after: int = 0, limit: int = 100) -> Stretch[Backfill]:
+        """The same from the one after that, by number, and where the rest begins."""
+        limit_of(limit)
+
+        def act(tx: Transaction) -> Stretch[Backfill]:
             row = self._desk.find_row(tx, name)
-            return [backfill_view(backfill, row.id) for backfill in tx.list_backfills(row.ref)]
+            found = tx.list_backfills(row.ref, after, limit + 1)
+            return stretch_of(found, limit, lambda one: backfill_view(one, row.id), lambda one: (one.ref,))
 
         return self._desk.read(act)
 

@@ -33,8 +33,10 @@ class Backfills(Part):
         text = f"SELECT {_NAMES} FROM backfills WHERE target = ? AND wake_at <= ? ORDER BY wake_at, ref LIMIT ?"
         return [BackfillRow(*row) for row in self._all(text + self.dialect.lock_free, target, until, limit)]
 
-    def list_backfills(self, schedule_ref: int) -> list[BackfillRow]:
-        query = select(*_COLUMNS).where(_table.c.schedule_ref == schedule_ref).order_by(_table.c.ref)
+    def list_backfills(self, schedule_ref: int, after: int = 0, limit: int | None = None) -> list[BackfillRow]:
+        """Its backfills by number, after that one, so many or all."""
+        wanted = (_table.c.schedule_ref == schedule_ref) & (_table.c.ref > after)
+        query = select(*_COLUMNS).where(wanted).order_by(_table.c.ref).limit(limit)
         return [BackfillRow(*row) for row in self.cx.execute(query)]
 
     def save_backfill(self, backfill: BackfillRow) -> None:

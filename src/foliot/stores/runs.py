@@ -249,9 +249,14 @@ class Runs(Part):
         rows = self._all(text, schedule_ref, nominal_at, nominal_at)
         return Gap(rows[0][0], rows[0][1], rows[0][2], Reason(rows[0][3])) if rows else None
 
-    def gaps_of(self, schedule_ref: int) -> list[Gap]:
-        text = "SELECT first_at, last_at, size, reason FROM gaps WHERE schedule_ref = ? ORDER BY first_at"
-        return [Gap(row[0], row[1], row[2], Reason(row[3])) for row in self._all(text, schedule_ref)]
+    def gaps_of(self, schedule_ref: int, after: tuple[int, int], limit: int) -> list[tuple[int, Gap]]:
+        """So many of its gaps by their beginning, each with its number, after one that began then and has that."""
+        text = (
+            "SELECT ref, first_at, last_at, size, reason FROM gaps WHERE schedule_ref = ? AND (first_at, ref) > (?, ?)"
+            " ORDER BY first_at, ref LIMIT ?"
+        )
+        rows = self._all(text, schedule_ref, *after, limit)
+        return [(row[0], Gap(row[1], row[2], row[3], Reason(row[4]))) for row in rows]
 
     def list_runs(self, wanted: RunFilter) -> list[RunRow]:
         """Runs, newest first: of one schedule by nominal time, of all by the order of recording."""

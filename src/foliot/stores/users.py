@@ -6,8 +6,9 @@ from foliot.rows import KeyRow, UserRow
 from foliot.stores.part import Part
 
 _USER = ", ".join(UserRow._fields)
-_KEY = ", ".join("u.id" if name == "user" else f"k.{name}" for name in KeyRow._fields)
-_SELECT_KEY = f"SELECT {_KEY}, u.role, u.disabled_at FROM api_keys k JOIN users u ON u.ref = k.user_ref"
+_OF_USERS = {"user": "u.id", "role": "u.role"}
+_KEY = ", ".join(_OF_USERS.get(name, f"k.{name}") for name in KeyRow._fields)
+_SELECT_KEY = f"SELECT {_KEY}, u.disabled_at FROM api_keys k JOIN users u ON u.ref = k.user_ref"
 
 
 class Users(Part):
@@ -35,21 +36,21 @@ class Users(Part):
         )
         self._do(text, key_id, user_ref, name, digest, rights, expires_at, self.now)
 
-    def key(self, key_id: str) -> tuple[KeyRow, str, int | None] | None:
-        """The key of that id, its user's role, and since when its user is disabled."""
+    def key(self, key_id: str) -> tuple[KeyRow, int | None] | None:
+        """The key of that id, and since when its user is disabled."""
         return self._one_key("k.id = ?", key_id)
 
-    def key_by_digest(self, digest: str) -> tuple[KeyRow, str, int | None] | None:
+    def key_by_digest(self, digest: str) -> tuple[KeyRow, int | None] | None:
         return self._one_key("k.digest = ?", digest)
 
-    def _one_key(self, condition: str, value: Any) -> tuple[KeyRow, str, int | None] | None:
+    def _one_key(self, condition: str, value: Any) -> tuple[KeyRow, int | None] | None:
         rows = self._all(f"{_SELECT_KEY} WHERE {condition}", value)
-        return (KeyRow(*rows[0][:-2]), *rows[0][-2:]) if rows else None
+        return (KeyRow(*rows[0][:-1]), rows[0][-1]) if rows else None
 
     def list_keys(self, user: str | None) -> list[KeyRow]:
         """The keys of that user, or everybody's, the oldest first."""
         condition, values = ("WHERE u.id = ? ", [user]) if user is not None else ("", [])
-        return [KeyRow(*row[:-2]) for row in self._all(f"{_SELECT_KEY} {condition}ORDER BY k.ref", *values)]
+        return [KeyRow(*row[:-1]) for row in self._all(f"{_SELECT_KEY} {condition}ORDER BY k.ref", *values)]
 
     def keys_after(self, user: str | None, after: int, limit: int) -> list[tuple[int, KeyRow]]:
         """The same with their numbers, from the one after that."""

@@ -1,6 +1,6 @@
 """What changes, told as it happens: server-sent events for runs and schedules."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Header, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -10,16 +10,18 @@ from foliot.domain.access import Right
 from foliot.domain.errors import Invalid
 from foliot.domain.schedule import slug_of
 from foliot.http.asking import Asked, needs
-from foliot.http.openapi import routes
+from foliot.http.openapi import also, routes
 from foliot.http.streams import EventStream, StreamReader
 
 router = routes("/events", "events")
 
 _KINDS = frozenset({"runs", "schedules"})
-_SAID = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events."}}
+_SAID: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events."}
+}
 
 
-@router.get("", response_class=Response, responses=_SAID)  # type: ignore[arg-type]
+@router.get("", response_class=Response, responses={**_SAID, **also(404)})
 @needs(Right.READ)
 async def listen(
     request: Request,
@@ -33,6 +35,9 @@ async def listen(
     wanted = frozenset(kinds.split(","))
     if not wanted <= _KINDS:
         raise Invalid(f"kinds takes runs, schedules or both, with a comma between them, got {kinds!r:.80}")
+    if schedule is not None:
+        # NotFound unless it is there for them, deleted or not: nobody waits for what cannot come.
+        await run_in_threadpool(asked.verbs.runs.page, schedule, limit=1)
     streams = request.app.state.streams
     key = request.headers["authorization"].partition(" ")[2].strip()
 

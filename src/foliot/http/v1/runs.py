@@ -14,6 +14,7 @@ from foliot.http.openapi import routes
 from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
 from foliot.http.schemas import Given, Json, Moment, SaidMoment, such_as
 from foliot.http.v1.shown import ShownRun, shown_run
+from foliot.http.wording import over_http
 from foliot.lines import RunPlace
 from foliot.services.run_details import RunDetail
 from foliot.services.run_lists import RunSummary
@@ -132,7 +133,7 @@ def shown_line(run: RunSummary) -> ShownRunLine:
 def _shown_detail(asked: Ask, found: RunDetail) -> ShownRunDetail:
     return ShownRunDetail(
         **shown_run(found.view).model_dump(),
-        sentence=found.sentence,
+        sentence=over_http(found.sentence),
         attempts=[shown_line(run) for run in found.attempts],
         questions=[ShownQuestion.model_validate(question) for question in found.questions],
         receipts=[ShownReceipt.model_validate(receipt) for receipt in found.receipts],

@@ -12,11 +12,12 @@ from foliot.domain.ledger import LedgerVerdict
 from foliot.domain.runs import Reason
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import ETAG, also, routes
-from foliot.http.paging import Listed
+from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
 from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, Whole
 from foliot.http.v1.schedule_schemas import SaidOverlap, ShownSchedule, etag, shown_schedule
 from foliot.http.v1.schedules import ScheduleId
 from foliot.http.v1.shown import ShownBackfill, ShownRun, shown_backfill, shown_run
+from foliot.http.wording import over_http
 
 router = routes("/schedules", "schedules")
 
@@ -149,7 +150,8 @@ def explain(
     at: Annotated[str, Query(max_length=64, json_schema_extra={"format": "date-time"})],
 ) -> Response:
     """Why that moment did or did not run; deleted schedules are explained too."""
-    return answered(ShownExplanation.model_validate(asked.verbs.schedules.explain(schedule_id, at)))
+    found = ShownExplanation.model_validate(asked.verbs.schedules.explain(schedule_id, at))
+    return answered(found.model_copy(update={"sentence": over_http(found.sentence)}))
 
 
 @router.get("/{schedule_id}/estimate", response_model=ShownEstimate)
@@ -161,18 +163,20 @@ def estimate(schedule_id: ScheduleId, asked: Asked, days: Annotated[int, Query(g
 
 @router.get("/{schedule_id}/gaps", response_model=Listed[ShownGap])
 @needs(Right.READ)
-def gaps(schedule_id: ScheduleId, asked: Asked) -> Response:
+def gaps(schedule_id: ScheduleId, asked: Asked, after: After = None, limit: Limit = LISTED) -> Response:
     """Its long runs of slots that nothing ran, oldest first."""
-    found = [ShownGap.model_validate(gap) for gap in asked.verbs.runs.gaps(schedule_id)]
-    return answered(Listed[ShownGap](items=found, next=None))
+    began_at, number = place_of(after, int, int) or (0, 0)
+    found = asked.verbs.runs.gaps_page(schedule_id, after=(began_at, number), limit=limit)
+    return answered(listed(ShownGap, found, ShownGap.model_validate))
 
 
 @router.get("/{schedule_id}/backfills", response_model=Listed[ShownBackfill])
 @needs(Right.READ)
-def backfills(schedule_id: ScheduleId, asked: Asked) -> Response:
-    """Its backfills, and how far each has come."""
-    found = [shown_backfill(backfill) for backfill in asked.verbs.schedules.backfills(schedule_id)]
-    return answered(Listed[ShownBackfill](items=found, next=None))
+def backfills(schedule_id: ScheduleId, asked: Asked, after: After = None, limit: Limit = LISTED) -> Response:
+    """Its backfills, oldest first, and how far each has come."""
+    place = place_of(after, int)
+    found = asked.verbs.schedules.backfills_page(schedule_id, after=place[0] if place else 0, limit=limit)
+    return answered(listed(ShownBackfill, found, shown_backfill))
 
 
 @router.post(
