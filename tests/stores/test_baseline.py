@@ -113,22 +113,24 @@ def test_it_is_brought_up_to_date_and_nothing_that_was_there_is_lost_or_changed(
         ], table
 
 
-def test_budgets_find_what_was_charged_and_which_requests_are_over(new_database_url: NewUrl, database_kind: str) -> None:
+def test_budgets_find_what_was_charged_and_which_requests_are_over(
+    new_database_url: NewUrl, database_kind: str
+) -> None:
     """Where budgets looked at receipts and requests themselves: 0002."""
     url = new_database_url()
     dumps.load(dumps.FOLDER / f"0001.{database_kind}.sql", url)
     with connected(url) as cx:
         refs = dict(cx.exec_driver_sql("SELECT key, ref FROM execution_requests").fetchall())
-        done, under_way, gone = -refs["order-1"], -refs[story.UNDER_WAY], -10**6
+        done, under_way, gone = -refs["order-1"], -refs[story.UNDER_WAY], -(10**6)
         for run_ref in (done, under_way, gone):
             cx.exec_driver_sql(
                 "INSERT INTO spendings (ref, owner, owner_ref, run_ref, at, reserved)"
                 f" VALUES ({10**6 - run_ref}, 'grant', 1, {run_ref}, 0, 7)"
             )
-        for unit, credits in (("a", "5"), ("b", "NULL"), ("c", "NULL"), ("d", "6")):
+        for unit, amount in (("a", "5"), ("b", "NULL"), ("c", "NULL"), ("d", "6")):
             cx.exec_driver_sql(
                 "INSERT INTO receipts (ref, account_ref, source, reference, run_ref, unit, credits, created_at)"
-                f" SELECT 1000000 + max(ref), 1, 'foliot', '{unit}', {done}, '{unit}', {credits}, 0 FROM receipts"
+                f" SELECT 1000000 + max(ref), 1, 'foliot', '{unit}', {done}, '{unit}', {amount}, 0 FROM receipts"
             )
         cx.commit()
     database = open_database(url, SystemClock())

@@ -93,10 +93,10 @@ def _costs(receipts: Iterable[ReceiptRow]) -> list[tuple[int, int, int]]:
     """By how much more each run was charged, and of how many more calls, or fewer, the cost is not known."""
     added: dict[int, tuple[int, int]] = {}
     for receipt in receipts:
-        credits, deferred = added.get(receipt.run_ref, (0, 0))
+        amount, deferred = added.get(receipt.run_ref, (0, 0))
         # One that was there before had no cost until now.
         deferred += (receipt.credits is None) - bool(receipt.ref)
-        added[receipt.run_ref] = (credits + (receipt.credits or 0), deferred)
+        added[receipt.run_ref] = (amount + (receipt.credits or 0), deferred)
     return [(run_ref, *more) for run_ref, more in added.items()]
 
 
