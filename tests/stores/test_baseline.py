@@ -120,7 +120,7 @@ def test_budgets_find_what_was_charged_and_which_requests_are_over(
     url = new_database_url()
     dumps.load(dumps.FOLDER / f"0001.{database_kind}.sql", url)
     with connected(url) as cx:
-        refs = dict(cx.exec_driver_sql("SELECT key, ref FROM execution_requests").fetchall())
+        refs: dict[str, int] = {row[0]: row[1] for row in cx.exec_driver_sql("SELECT key, ref FROM execution_requests")}
         done, under_way, gone = -refs["order-1"], -refs[story.UNDER_WAY], -(10**6)
         for run_ref in (done, under_way, gone):
             cx.exec_driver_sql(

@@ -66,7 +66,7 @@ class Spendings(Part):
         )
         self._all(text, these, these)
 
-    def add_costs(self, rows: Iterable[Row]) -> None:
+    def add_costs(self, rows: Iterable[tuple[int, int, int]]) -> None:
         """Of each run, once: what it was charged besides, and of how many more calls, or fewer, nobody knows the cost.
 
         Added up, and not counted anew from the receipts: so whoever else does it too is not forgotten.
