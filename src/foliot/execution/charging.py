@@ -59,7 +59,6 @@ def charge(tx: Transaction, bills: Sequence[Bill], pricing: Pricing) -> list[Cha
             known[bill.name] = receipts[bill.name] = receipt
     tx.save_receipts(list(receipts.values()))
     tx.add_costs(_costs(receipts.values()))
-    tx.leave_open({receipt.run_ref for receipt in receipts.values() if receipt.credits is None})
     _take(tx, [receipt for receipt in receipts.values() if receipt.credits])
     return outcomes
 

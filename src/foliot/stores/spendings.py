@@ -72,7 +72,9 @@ class Spendings(Part):
         Added up, and not counted anew from the receipts: so whoever else does it too is not forgotten.
         """
         # In one order: else two who charge the same runs could wait for each other.
-        self.dialect.insert(self.cursor, _ADD, sorted(rows))
+        added = sorted(rows)
+        self.dialect.insert(self.cursor, _ADD, added)
+        self._leave_open([run_ref for run_ref, _, deferred in added if deferred > 0])
 
     def note_charges(self, run_refs: Iterable[int]) -> None:
         """These were charged: what they have spent counts from now; of those that were settled it is more."""
@@ -82,9 +84,8 @@ class Spendings(Part):
             *(self.now, self.dialect.list_of(run_refs)),
         )
 
-    def leave_open(self, run_refs: Iterable[int]) -> None:
+    def _leave_open(self, refs: Sequence[int]) -> None:
         """Nobody knows yet what these have spent, though they may have been settled."""
-        refs = list(run_refs)
         if refs:
             text = f"UPDATE spendings SET spent = NULL WHERE {self.dialect.any_of('run_ref')} AND spent IS NOT NULL"
             self._do(text, self.dialect.list_of(refs))
