@@ -91,9 +91,9 @@ def test_an_executor_is_asked_in_one_place() -> None:
     assert asking == ["gate.py"]
 
 
-def test_only_execution_writes_receipts() -> None:
+def test_only_execution_writes_receipts_and_what_they_come_to() -> None:
     for path, tree in outside("execution", "stores"):
-        assert "save_receipts" not in calls(tree), path
+        assert not {"save_receipts", "add_costs"} & calls(tree), path
 
 
 def test_only_the_module_of_grants_knows_how_a_scope_is_written() -> None:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from foliot import Context, Foliot
 from foliot.cli.main import app as command_line
+from foliot.stores.migration import NEWEST
 from foliot.stores.transaction import SqlTransaction
 from tests.cli.conftest import working
 from tests.cli.serving import wait_for
@@ -66,8 +67,8 @@ def test_a_database_that_is_not_there_or_not_of_this_release_is_refused_and_left
     empty.touch()
     assert foliot("audit", "--database", f"sqlite:///{empty}").exit_code == 4
     assert foliot("migrate", "--check", "--database", f"sqlite:///{empty}").exit_code == 1
-    assert foliot("migrate", "--database", f"sqlite:///{empty}").output == "no schema before, 0001 now\n"
-    assert foliot("migrate", "--check", "--database", f"sqlite:///{empty}").output == "schema 0001, the newest\n"
+    assert foliot("migrate", "--database", f"sqlite:///{empty}").output == f"no schema before, {NEWEST} now\n"
+    assert foliot("migrate", "--check", "--database", f"sqlite:///{empty}").output == f"schema {NEWEST}, the newest\n"
     assert foliot("audit", "--database", f"sqlite:///{empty}").exit_code == 0
 
 

@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import psycopg
 
 from foliot import Foliot
@@ -35,6 +36,8 @@ folder = Path(os.environ["SCENE"])
 def send(input, ctx):
     with (folder / "begun").open("a") as begun:
         begun.write(json.dumps({"run": ctx.run_id, "key": ctx.idempotency_key, "pid": os.getpid()}) + chr(10))
+    if (folder / "pays-first").exists():
+        ctx.report_usage("call", cost="0.001")
     while (folder / "hold").exists():
         ctx.heartbeat({"step": 1})
         time.sleep(0.02)
@@ -106,16 +109,13 @@ class GateScene:
 
     def _url_of_workers(self) -> str:
         """Of a user that may not even look at what is on the side of execution."""
-        name = self._role = f"worker_{os.getpid()}_{next(_numbers)}"
+        name = f"worker_{os.getpid()}_{next(_numbers)}"
         with psycopg.connect(self.url, autocommit=True) as cx:
             cx.execute(f"CREATE ROLE {name} LOGIN")
             cx.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {name}")
             cx.execute(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {name}")
             cx.execute(f"REVOKE ALL ON {', '.join(EXECUTION_TABLES)} FROM {name}")
         return self.url.replace("postgres:@", f"{name}:@", 1)
-
-    def let_workers_read(self, *tables: str) -> None:
-        self.query(f"GRANT SELECT ON {', '.join(tables)} TO {self._role}")
 
     def start_gate(self) -> Command:
         arguments = ["serve", "program.py", "--no-worker", "--port", self._port]
@@ -142,6 +142,10 @@ class GateScene:
     def hold(self) -> None:
         """What begins does not end before `let_go`."""
         (self.folder / "hold").touch()
+
+    def pay_first(self) -> None:
+        """What begins reports what it uses before it is held."""
+        (self.folder / "pays-first").touch()
 
     def let_go(self) -> None:
         (self.folder / "hold").unlink()
@@ -176,6 +180,32 @@ class GateScene:
             return run if run.status in FINAL else None
 
         return wait_for(f"{run_id} to end", look, patience=120, every=0.05)
+
+    def await_charge(self, run_id: str) -> None:
+        wait_for(f"{run_id} to be charged", lambda: self.office.runs.receipts(run_id) or None, every=0.05)
+
+    def await_fates(self, schedule: str, last: list[str]) -> list[str]:
+        """What became of the schedule's slots that found it free, the oldest first, once the last of them are so."""
+
+        def look() -> list[str] | None:
+            runs = reversed(self.office.runs.list(schedule))
+            fates = [str(run.reason or run.status) for run in runs if run.status in FINAL and run.reason != "overlap"]
+            return fates if fates[-len(last) :] == last else None
+
+        return wait_for(f"{schedule} to end with {last}", look, every=0.05)
+
+    def fate_of_a_trigger(self, schedule: str) -> str:
+        run = self.await_end(self.office.schedules.trigger(schedule).id)
+        return str(run.reason or run.status)
+
+    def ask_gate(self, target: str, grant: str, name: str, secret: str) -> httpx2.Response:
+        """As a service does that has something executed which no schedule knows."""
+        return httpx2.post(
+            f"{self.gate_url}/api/internal/graphs/{target}/runs",
+            json={"executionGrantId": grant, "runId": name},
+            headers={"Authorization": f"Bearer {secret}", "Idempotency-Key": name, "Foliot-Service": "other"},
+            timeout=60,
+        )
 
     def query(self, text: str) -> list[Any]:
         with psycopg.connect(self.url, autocommit=True) as cx:

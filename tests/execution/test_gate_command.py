@@ -14,6 +14,8 @@ pytestmark = pytest.mark.xdist_group("gate")
 BY_SECRET = {"FOLIOT_INTERNAL_SECRET": SECRET}
 QUICK = {"FOLIOT_LEASE": "2s", "FOLIOT_HEARTBEAT": "500ms", **BY_SECRET}
 """A worker that was not heard of for two seconds is taken for dead."""
+COST = 20_000
+"""Of a run, in credits."""
 
 
 def test_runs_are_executed_by_the_gate_for_a_worker_that_may_not_look_at_what_is_on_the_side_of_execution(
@@ -32,7 +34,7 @@ def test_runs_are_executed_by_the_gate_for_a_worker_that_may_not_look_at_what_is
         assert sorted(begun["run"] for begun in scene.begun()) == sorted(run.id for run in runs)
         (name,) = {request.caller for request in scene.office.requests.list()}
         assert name.startswith("gate ")
-        assert scene.office.accounts.get("ann").balance == 20 * -20_000
+        assert scene.office.accounts.get("ann").balance == 20 * -COST
         assert "permission denied" not in worker.said.read_text()
 
 
@@ -113,19 +115,62 @@ def test_without_anything_to_show_a_worker_says_what_to_set(
             assert words in scene.refused_worker(**environment)
 
 
-def test_where_there_is_a_budget_a_worker_reads_what_was_spent_and_writes_none_of_it(
+def test_a_budget_is_kept_by_a_worker_that_may_not_look_at_what_was_charged(
     postgresql_server: PostgresqlServer, tmp_path: Path
 ) -> None:
     with a_gate_scene(postgresql_server, tmp_path, **BY_SECRET) as scene:
-        scene.let_workers_read("receipts", "execution_requests")
-        budget = {"credits": 45_000, "per": "day"}
-        scene.office.schedules.create("bounded", target="python:send", manual=True, user="bob", budget=budget)
         worker = scene.start_worker(**BY_SECRET)
-        statuses = []
-        for _ in range(4):
-            run = scene.office.schedules.trigger("bounded")
-            statuses.append(str(scene.await_end(run.id).status))
-        assert statuses[:2] == ["success", "success"]
-        assert statuses[-1] == "skipped"
-        assert scene.office.accounts.get("bob").balance == -20_000 * statuses.count("success")
+        budget = {"credits": 2 * COST, "per": "day"}
+        scene.office.schedules.create("bounded", target="python:send", every="1s", user="bob", budget=budget)
+        fates = scene.await_fates("bounded", ["success", "over_budget", "over_budget", "over_budget"])
+        assert fates.count("success") == 2
+        assert scene.office.accounts.get("bob").balance == -2 * COST
+        assert scene.query("SELECT sum(spent) FROM spendings WHERE owner = 'schedule'") == [(2 * COST,)]
         assert "permission denied" not in worker.said.read_text()
+
+
+def test_a_worker_counts_what_requests_from_outside_and_late_costs_take_of_the_budget_of_a_grant(
+    postgresql_server: PostgresqlServer, tmp_path: Path
+) -> None:
+    with a_gate_scene(postgresql_server, tmp_path, **BY_SECRET) as scene:
+        worker = scene.start_worker(**BY_SECRET)
+        grant = scene.office.grants.create("graph:execute:python:send", user="bob").id
+        scene.office.schedules.create("bounded", target="python:send", manual=True, user="bob", grant=grant)
+        # What it costs is known before there is a budget.
+        assert scene.fate_of_a_trigger("bounded") == "success"
+        scene.office.grants.allow(grant, {"credits": 3 * COST, "per": "day"})
+        asked = scene.ask_gate("python:send", grant, "from-outside", SECRET)
+        assert asked.status_code == 200, asked.text
+        assert scene.fate_of_a_trigger("bounded") == "success"
+        scene.office.report_usage("from-outside", "late", cost="0.001")
+        assert scene.fate_of_a_trigger("bounded") == "over_budget"
+        scene.office.grants.allow(grant, {"credits": 4 * COST, "per": "day"})
+        assert scene.fate_of_a_trigger("bounded") == "success"
+        assert scene.fate_of_a_trigger("bounded") == "over_budget"
+        assert scene.office.accounts.get("bob").balance == -5 * COST
+        assert "permission denied" not in worker.said.read_text()
+
+
+def test_what_a_run_was_charged_counts_when_the_gate_and_then_the_worker_die_before_they_tell_of_its_end(
+    postgresql_server: PostgresqlServer, tmp_path: Path
+) -> None:
+    with a_gate_scene(postgresql_server, tmp_path, **BY_SECRET) as scene:
+        scene.pay_first()
+        scene.hold()
+        worker = scene.start_worker(**QUICK)
+        budget = {"credits": 2 * COST, "per": "day"}
+        scene.office.schedules.create("bounded", target="python:send", manual=True, user="bob", budget=budget)
+        run = scene.office.schedules.trigger("bounded")
+        scene.await_charge(run.id)
+        scene.gate.kill()
+        worker.kill()
+        scene.start_gate()
+        scene.query("UPDATE execution_requests SET lease_until = 0")
+        again = scene.start_worker(**QUICK)
+        scene.await_begun(2)
+        scene.let_go()
+        assert scene.await_end(run.id).status == "success"
+        assert len(scene.office.runs.receipts(run.id)) == 1
+        assert scene.query("SELECT credits, deferred FROM costs") == [(COST, 0)]
+        assert [scene.fate_of_a_trigger("bounded") for _ in range(2)] == ["success", "over_budget"]
+        assert "permission denied" not in again.said.read_text()

@@ -19,6 +19,7 @@ AUDITED = (
     tables.accounts,
     tables.postings,
     tables.receipts,
+    tables.costs,
     tables.spendings,
 )
 
@@ -49,7 +50,7 @@ def take(tx: SqlTransaction) -> list[Change]:
 def all_rows(tx: SqlTransaction) -> dict[str, list[Row]]:
     """Every row of every audited table, by table."""
     return {
-        table.name: [dict(row) for row in tx.cx.execute(table.select().order_by(table.c.ref)).mappings()]
+        table.name: [dict(row) for row in tx.cx.execute(table.select().order_by(*table.primary_key)).mappings()]
         for table in AUDITED
     }
 

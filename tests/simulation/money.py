@@ -14,7 +14,7 @@ from tests.simulation.usage import FREE, PAID, USD_PER_TOKEN, Call
 if TYPE_CHECKING:
     from tests.simulation.judge import Judge
 
-_TABLES = ("accounts", "postings", "receipts", "spendings")
+_TABLES = ("accounts", "postings", "receipts", "costs", "spendings")
 _CREDITS = 2 * 10_000_000
 """To a dollar, with what is added."""
 
@@ -43,6 +43,8 @@ class Money:
         """By reference, what somebody set out to pay."""
         self.budgeting = Budgeting(judge, self.receipts)
         self._judge = judge
+        self._costs: dict[int, Row] = {}
+        """By run."""
         self._posted: dict[int, int] = defaultdict(int)
         self._means: dict[int, list[tuple[float, int | None]]] = defaultdict(list)
         """By account, since when it has had so much; None: it needs nothing."""
@@ -70,6 +72,10 @@ class Money:
                 self.accounts[change.row["ref"]] = change.row
             elif change.table == "postings":
                 self._judge_posting(change)
+            elif change.table == "costs":
+                self._costs[change.row["run_ref"]] = change.row
+        for run in {change.row["run_ref"] for change in mine if change.table in ("receipts", "costs")}:
+            self._judge_cost(run)
         for account in {change.row["ref"] for change in mine if change.table == "accounts"}:
             row = self.accounts[account]
             self._means[account].append((self._judge.steady(), row["balance"] if row["is_limited"] else None))
@@ -126,6 +132,14 @@ class Money:
         self.receipts[row["run_ref"]][row["unit"]] = row
         self._billed_since.setdefault(row["run_ref"], self._judge.steady())
         return row
+
+    def _judge_cost(self, run: int) -> None:
+        """What the engine is told of what a run has cost is what its receipts say."""
+        told = self._costs.get(run, {"credits": 0, "deferred": 0})
+        amounts = [receipt["credits"] for receipt in self.receipts[run].values()]
+        known = [amount for amount in amounts if amount is not None]
+        if (told["credits"], told["deferred"]) != (sum(known), len(amounts) - len(known)):
+            self._accuse("the money adds up", f"{told} is told of run {run}, and its receipts say {amounts}")
 
     def _judge_receipt(self, row: Row) -> None:
         """It is of a call that somebody made, at its price, and it was taken from who pays for the run."""

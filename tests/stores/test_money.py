@@ -5,8 +5,10 @@ from decimal import Decimal
 
 from foliot.domain.budgets import Owner
 from foliot.domain.credits import CREDITS_PER_USD, Model, Posting, Pricing, Usage
+from foliot.domain.delivery import RequestStage
 from foliot.domain.grants import stored_scopes
 from foliot.execution.charging import Bill, Charged, charge
+from foliot.rows import RequestRow
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import HOUR, NOON
 from tests.stores.stage import Stage
@@ -32,6 +34,38 @@ def a_grant(stage: Stage, account: int) -> int:
 
 def a_bill(account: int, unit: str, cost: Decimal | None = CENT, run_ref: int = 1) -> Bill:
     return Bill(run_ref, f"digest:{run_ref}", 1, account, Usage(unit, cost=cost))
+
+
+def a_request(stage: Stage, grant: int, key: str = "order") -> int:
+    """One from outside, under way."""
+    row = RequestRow(
+        ref=0,
+        key=key,
+        hash="hash",
+        target="python:send",
+        caller="ann",
+        grant_ref=grant,
+        run="hers",
+        attempt=1,
+        run_ref=None,
+        stage=RequestStage.IN_PROGRESS,
+        owner="a process",
+        token=1,
+        lease_until=NOON + HOUR,
+        verdict=None,
+        decided_by=None,
+        outcome=None,
+        created_at=NOON,
+        ended_at=None,
+    )
+    ref = stage.write(lambda tx: tx.insert_request(row))
+    assert ref is not None
+    return ref
+
+
+def costs_of(stage: Stage) -> list[tuple[int, ...]]:
+    """What each run has cost, and of how many of its calls nobody knows that."""
+    return stage.read(lambda tx: tx._all("SELECT run_ref, credits, deferred FROM costs ORDER BY run_ref"))
 
 
 def ledger(stage: Stage, account: int) -> list[tuple[int, int]]:
@@ -190,3 +224,65 @@ def test_a_call_is_of_the_model_that_it_was_of_when_its_cost_is_told_later(stage
     assert (nothing, cents) == ([Charged.DEFERRED], [Charged.NOW])
     (receipt,) = stage.read(lambda tx: tx.receipts_of(1))
     assert (receipt.model, receipt.credits) == ("large", CREDITS)
+
+
+def test_two_who_charge_one_run_at_once_for_two_payers_are_both_counted(postgresql: Stage) -> None:
+    ann, ben = an_account(postgresql), an_account(postgresql, "ben")
+
+    with ThreadPoolExecutor() as threads:
+
+        def first(tx: SqlTransaction) -> None:
+            charge(tx, [a_bill(ann, "a")], PRICES)
+            second.append(threads.submit(postgresql.write, lambda other: charge(other, [a_bill(ben, "b")], PRICES)))
+            until_somebody_waits(postgresql.url)
+
+        second: list[Future[list[Charged]]] = []
+        postgresql.write(first)
+        assert second[0].result(timeout=20) == [Charged.NOW]
+
+    assert costs_of(postgresql) == [(1, 2 * CREDITS, 0)]
+
+
+def test_what_a_run_has_cost_is_what_its_receipts_say_whenever_its_costs_were_told(stage: Stage) -> None:
+    ann = an_account(stage)
+    stage.write(lambda tx: charge(tx, [a_bill(ann, "a"), a_bill(ann, "b", None), a_bill(ann, "c", None)], PRICES))
+    assert costs_of(stage) == [(1, CREDITS, 2)]
+
+    late = [a_bill(ann, "b"), a_bill(ann, "a"), a_bill(ann, "d", None), a_bill(ann, "d"), a_bill(ann, "e", None)]
+    stage.write(lambda tx: charge(tx, [*late, a_bill(ann, "x", run_ref=-7)], PRICES))
+    assert costs_of(stage) == [(-7, CREDITS, 0), (1, 3 * CREDITS, 2)]
+
+    stage.write(lambda tx: charge(tx, [a_bill(ann, "c", Decimal(0)), a_bill(ann, "e"), a_bill(ann, "e")], PRICES))
+    assert costs_of(stage) == [(-7, CREDITS, 0), (1, 4 * CREDITS, 0)]
+
+
+def test_a_request_from_outside_has_its_share_of_a_budget_until_it_is_over_and_its_costs_are_known(
+    stage: Stage,
+) -> None:
+    ann = an_account(stage)
+    grant = a_grant(stage, ann)
+    ref = a_request(stage, grant)
+    stage.write(lambda tx: tx.reserve([(str(Owner.GRANT), grant, -ref, NOON, 7)]))
+
+    def counted(since: int) -> int:
+        return stage.write(lambda tx: tx.spent_since(Owner.GRANT, grant, since))
+
+    stage.write(lambda tx: charge(tx, [a_bill(ann, "call", None, run_ref=-ref)], PRICES))
+    assert (counted(0), counted(NOON)) == (7, 7), "it is under way, however long ago it began"
+    assert not stage.write(lambda tx: tx.finish_request(ref, 9, "{}"))
+    assert counted(NOON) == 7, "who was not at it has ended nothing"
+    assert stage.write(lambda tx: tx.finish_request(ref, 1, "{}"))
+    assert (counted(0), counted(NOON)) == (7, 0), "nobody knows what it cost: it counts as long as what was spent does"
+    stage.write(lambda tx: charge(tx, [a_bill(ann, "call", run_ref=-ref)], PRICES))
+    assert counted(0) == CREDITS
+
+
+def test_requests_that_a_revoked_grant_stops_are_over_for_its_budget(stage: Stage) -> None:
+    grant = a_grant(stage, an_account(stage))
+    refs = [a_request(stage, grant, key) for key in "ab"]
+    stage.write(lambda tx: tx.reserve([(str(Owner.GRANT), grant, -ref, NOON, 7) for ref in refs]))
+    stage.write(lambda tx: tx.hold_request(refs[0]))
+
+    stage.write(lambda tx: tx.stop_requests(grant, "{}"))
+
+    assert stage.write(lambda tx: tx.spent_since(Owner.GRANT, grant, 0)) == 7, "the other one waits for a person"

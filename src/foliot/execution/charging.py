@@ -58,7 +58,7 @@ def charge(tx: Transaction, bills: Sequence[Bill], pricing: Pricing) -> list[Cha
         if receipt is not None:
             known[bill.name] = receipts[bill.name] = receipt
     tx.save_receipts(list(receipts.values()))
-    tx.leave_open({receipt.run_ref for receipt in receipts.values() if receipt.credits is None})
+    tx.add_costs(_costs(receipts.values()))
     _take(tx, [receipt for receipt in receipts.values() if receipt.credits])
     return outcomes
 
@@ -86,6 +86,17 @@ def _judge(bill: Bill, known: ReceiptRow | None, pricing: Pricing, now: int) -> 
         return known._replace(model=usage.model, tokens=usage.tokens, cost=cost, credits=amount), outcome
     names = (*bill.name, bill.run_ref, usage.unit, usage.model, usage.tokens)
     return ReceiptRow(0, bill.account_ref, *names, cost, amount, now), outcome
+
+
+def _costs(receipts: Iterable[ReceiptRow]) -> list[tuple[int, int, int]]:
+    """By how much more each run was charged, and of how many more calls, or fewer, the cost is not known."""
+    added: dict[int, tuple[int, int]] = {}
+    for receipt in receipts:
+        amount, deferred = added.get(receipt.run_ref, (0, 0))
+        # One that was there before had no cost until now.
+        deferred += (receipt.credits is None) - bool(receipt.ref)
+        added[receipt.run_ref] = (amount + (receipt.credits or 0), deferred)
+    return [(run_ref, *more) for run_ref, more in added.items()]
 
 
 def _take(tx: Transaction, receipts: Sequence[ReceiptRow]) -> None:

@@ -35,17 +35,18 @@ class Columns(NamedTuple):
 
 
 class InsertMany:
-    """Rows into a table."""
+    """Rows into a table; `on_conflict` is what becomes of one whose key is there, which is else refused."""
 
-    def __init__(self, table: str, columns: str, constants: str = "") -> None:
+    def __init__(self, table: str, columns: str, constants: str = "", on_conflict: str = "") -> None:
         names, types = Columns.of(columns)
         fixed = dict(part.split("=", 1) for part in constants.split())
         into = ", ".join((*names, *fixed))
         values = ", ".join((*("?" * len(names)), *fixed.values()))
-        self.one = f"INSERT INTO {table} ({into}) VALUES ({values})"
+        instead = f" ON CONFLICT {on_conflict}" if on_conflict else ""
+        self.one = f"INSERT INTO {table} ({into}) VALUES ({values}){instead}"
         self.types = types
         chosen = ", ".join((*(f"s.{name}" for name in names), *fixed.values()))
-        self.all = f"INSERT INTO {table} ({into}) SELECT {chosen} FROM {_unnest(names, types)}"
+        self.all = f"INSERT INTO {table} ({into}) SELECT {chosen} FROM {_unnest(names, types)}{instead}"
 
 
 class UpdateMany:

@@ -1,5 +1,6 @@
 """Requests from outside: the record of each execution under its key."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from foliot.domain.delivery import RequestStage
@@ -77,17 +78,26 @@ class KeptRequests(Part):
         """Keep what it came to; False when it is another's now."""
         text = (
             f"UPDATE execution_requests SET stage = '{RequestStage.DONE}', outcome = ?, ended_at = ?"
-            f" WHERE ref = ? AND token = ? AND stage <> '{RequestStage.DONE}'"
+            f" WHERE ref = ? AND token = ? AND stage <> '{RequestStage.DONE}' RETURNING ref, run_ref"
         )
-        return self._do(text, outcome, self.now, ref, token) == 1
+        done = self._all(text, outcome, self.now, ref, token)
+        self._tell_budgets(done)
+        return len(done) == 1
 
     def stop_requests(self, grant_ref: int, outcome: str) -> None:
         """What is executed by the grant has ended so: whoever is at it is fenced."""
-        self._do(
+        text = (
             f"UPDATE execution_requests SET stage = '{RequestStage.DONE}', token = token + 1, outcome = ?, ended_at = ?"
-            f" WHERE grant_ref = ? AND stage = '{RequestStage.IN_PROGRESS}'",
-            *(outcome, self.now, grant_ref),
+            f" WHERE grant_ref = ? AND stage = '{RequestStage.IN_PROGRESS}' RETURNING ref, run_ref"
         )
+        self._tell_budgets(self._all(text, outcome, self.now, grant_ref))
+
+    def _tell_budgets(self, done: Iterable[tuple[int, int | None]]) -> None:
+        """These are over. Budgets do not look at requests; of one that is about a run, they look at the run."""
+        refs = [-ref for ref, run_ref in done if run_ref is None]
+        if refs:
+            text = f"UPDATE spendings SET is_over = 1 WHERE {self.dialect.any_of('run_ref')}"
+            self._do(text, self.dialect.list_of(refs))
 
     def remove_requests(self, before: int) -> int:
         """Forget what was done long ago."""

@@ -1,21 +1,28 @@
-"""What runs have taken of budgets, or may yet take."""
+"""What runs have cost, and have taken of budgets or may yet take: what the engine knows of money.
+
+It reads no receipt and no request. Whoever writes those tells of it here, in the same transaction.
+"""
 
 from collections.abc import Iterable, Sequence
 
 from foliot.domain.budgets import Owner
-from foliot.domain.delivery import RequestStage
 from foliot.stores.dialect import InsertMany, Row
 from foliot.stores.part import Part
 
 _RESERVE = InsertMany("spendings", "owner:text owner_ref run_ref at reserved")
-_CHARGED = "coalesce((SELECT sum(credits) FROM receipts WHERE receipts.run_ref = spendings.run_ref), 0)"
-_IS_UNKNOWN = "EXISTS (SELECT 1 FROM receipts WHERE receipts.run_ref = spendings.run_ref AND receipts.credits IS NULL)"
+_ADD = InsertMany(
+    "costs",
+    "run_ref credits deferred",
+    on_conflict="(run_ref) DO UPDATE SET credits = costs.credits + excluded.credits,"
+    " deferred = costs.deferred + excluded.deferred",
+)
+_CHARGED = "coalesce((SELECT credits FROM costs WHERE costs.run_ref = spendings.run_ref), 0)"
+_IS_UNKNOWN = "EXISTS (SELECT 1 FROM costs WHERE costs.run_ref = spendings.run_ref AND deferred > 0)"
 _IS_OPEN = (
     "(EXISTS (SELECT 1 FROM runs WHERE runs.ref = spendings.run_ref"
     " AND (status = 'running' OR status = 'pending' OR status = 'waiting'))"
     # What was asked for from outside has no run, and the number of its request, negative, instead.
-    " OR EXISTS (SELECT 1 FROM execution_requests e WHERE e.ref = -spendings.run_ref"
-    f" AND e.stage <> '{RequestStage.DONE}'))"
+    " OR (run_ref < 0 AND is_over = 0))"
 )
 
 
@@ -59,6 +66,16 @@ class Spendings(Part):
         )
         self._all(text, these, these)
 
+    def add_costs(self, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Of each run, once: what it was charged besides, and of how many more calls, or fewer, nobody knows the cost.
+
+        Added up, and not counted anew from the receipts: so whoever else does it too is not forgotten.
+        """
+        # In one order: else two who charge the same runs could wait for each other.
+        added = sorted(rows)
+        self.dialect.insert(self.cursor, _ADD, added)
+        self._leave_open([run_ref for run_ref, _, deferred in added if deferred > 0])
+
     def note_charges(self, run_refs: Iterable[int]) -> None:
         """These were charged: what they have spent counts from now; of those that were settled it is more."""
         self._do(
@@ -67,9 +84,8 @@ class Spendings(Part):
             *(self.now, self.dialect.list_of(run_refs)),
         )
 
-    def leave_open(self, run_refs: Iterable[int]) -> None:
+    def _leave_open(self, refs: Sequence[int]) -> None:
         """Nobody knows yet what these have spent, though they may have been settled."""
-        refs = list(run_refs)
         if refs:
             text = f"UPDATE spendings SET spent = NULL WHERE {self.dialect.any_of('run_ref')} AND spent IS NOT NULL"
             self._do(text, self.dialect.list_of(refs))
@@ -85,9 +101,8 @@ class Spendings(Part):
     def recent_costs(self, schedule_ref: int, limit: int) -> list[int]:
         """What the schedule's last successes were charged with, in credits, as far as that is known."""
         text = (
-            "SELECT coalesce(sum(receipts.credits), 0) FROM (SELECT ref FROM runs WHERE schedule_ref = ?"
+            "SELECT coalesce(costs.credits, 0) FROM (SELECT ref FROM runs WHERE schedule_ref = ?"
             " AND status = 'success' ORDER BY nominal_at DESC LIMIT ?) AS last"
-            " LEFT JOIN receipts ON receipts.run_ref = last.ref GROUP BY last.ref"
-            " HAVING count(receipts.credits) = count(receipts.run_ref)"
+            " LEFT JOIN costs ON costs.run_ref = last.ref WHERE coalesce(costs.deferred, 0) = 0"
         )
         return [int(row[0]) for row in self._all(text, schedule_ref, limit)]

@@ -103,6 +103,16 @@ receipts = Table(
 )
 Index("receipts_run", receipts.c.run_ref)
 
+costs = Table(
+    "costs",
+    metadata,
+    # As in receipts: of what was asked for from outside, the number of its request, negative.
+    Column("run_ref", Number, primary_key=True, autoincrement=False),
+    Column("credits", Number, nullable=False),
+    Column("deferred", Number, nullable=False),
+    sqlite_strict=True,
+)
+
 spendings = Table(
     "spendings",
     metadata,
@@ -114,6 +124,8 @@ spendings = Table(
     Column("reserved", Number, nullable=False),
     # None while the run is not over.
     Column("spent", Number),
+    # Of what was asked for from outside, which has no run whose row would say so.
+    Column("is_over", Number, nullable=False, server_default=text("0")),
     one_of("owner", Owner),
     sqlite_strict=True,
 )

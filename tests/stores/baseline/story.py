@@ -165,7 +165,17 @@ def _in_flight(world: World) -> None:
     app.schedules.backfill("filled", "2026-11-15T02:00:00Z", "2026-11-15T10:00:00Z", concurrency=2, confirm=True)
     world.advance_to("2026-11-15T17:59:30Z")
     _drive(world, app.execute("long", {"order": 2}, key=UNDER_WAY))
+    _bounded_requests(world)
     world.advance_to(END)
+
+
+def _bounded_requests(world: World) -> None:
+    """Of a grant with a budget, one done and one under way; and a call that nobody knows the cost of."""
+    app = world.app
+    grant = app.grants.create(_SCOPES, user="ann", budget={"credits": 500_000, "per": "day"}).id
+    _drive(world, app.execute("paid", key="order-3", grant=grant))
+    _drive(world, app.execute("long", key="order-4", grant=grant))
+    app.report_usage(world.runs("paid")[0].id, "unpriced", cost=None)
 
 
 def _drive(world: World, work: Any) -> None:
