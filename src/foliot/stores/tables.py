@@ -403,6 +403,8 @@ workers = Table(
     Column("seen_at", Number, nullable=False),
     Column("lease_until", Number),
     Column("stopped_at", Number),
+    # What it takes up, as a list in JSON; a worker of schema 0001 has not said.
+    Column("targets", Text),
     sqlite_strict=True,
 )
 _LEASED = text("lease_until IS NOT NULL")
