@@ -235,8 +235,9 @@ class Rehearsal:
     ) -> SimulatedSchedule:
         is_paused = state.is_paused(end)
         if is_paused:
-            kept = _named(role, max(state.swept_to, self.start), end)
-            unrun[Reason.PAUSED] = unrun.get(Reason.PAUSED, 0) + kept
+            since = max(state.swept_to, self.start)
+            skipped = sum(run.reason is Reason.SKIPPED_BY_USER and run.due_at > since for run in runs)
+            unrun[Reason.PAUSED] = unrun.get(Reason.PAUSED, 0) + _named(role, since, end) - skipped
         slots = sum(run.attempt == 1 for run in runs) + sum(unrun.values())
         surprises = surprises_of(role.times, self.start // MICROSECONDS, end // MICROSECONDS)
         return SimulatedSchedule(

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from foliot import Context, Foliot
 from foliot.cli.main import app as commands
 from foliot.testing import virtual
-from tests.cli.conftest import CommandLine
+from tests.cli.conftest import CommandLine, Served
 
 START = "2027-03-20T00:00:00Z"
 PRICES = json.dumps({"large": {"usd_per_token": "0.000001"}})
@@ -231,3 +231,23 @@ def test_what_a_server_has_is_simulated(foliot: CommandLine, name: str) -> None:
     assert fires[f"{name}-paused"] == (9, {"paused": 11})
     assert fires[f"{name}-granted"] == (6, {"grant_expired": 18})
     assert f"no schedule nobody in {foliot.environment['FOLIOT_URL']}" in foliot.refused(3, "simulate", "nobody")
+
+
+def test_what_is_skipped_already_does_not_fire_whoever_is_asked(
+    foliot: CommandLine, served: Served, name: str
+) -> None:
+    """A server was not asked for it; of a paused schedule it counted twice, and also when an edit had taken it away."""
+    plain, resting, edited = names = [f"{name}-{part}" for part in ("plain", "resting", "edited")]
+    for one in names:
+        foliot("schedule", "create", one, "--target", "digest", "--every", "1h")
+        foliot("schedule", "skip", one, "2027-03-20T05:00:00Z")
+    for moment in ("2027-03-20T00:00:00Z", "2027-03-21T00:00:00Z", "2027-03-21T01:00:00Z"):
+        foliot("schedule", "skip", plain, moment)
+    foliot("schedule", "pause", resting)
+    foliot("schedule", "edit", edited, "--every", "2h", "--yes")
+    for where in ((), ("--database", served.program.url)):
+        found = foliot.json("simulate", *names, "--from", START, "--days", "1", *where)
+        skips = {one["schedule"]: (one["slots"], one["fires"], one["skips"]) for one in found["schedules"]}
+        assert skips[plain] == (24, 22, {"skipped_by_user": 2}), where
+        assert skips[resting] == (24, 0, {"paused": 23, "skipped_by_user": 1}), where
+        assert skips[edited] == (12, 12, {}), where
