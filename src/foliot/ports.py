@@ -415,6 +415,7 @@ class Control:
         "interruptible",
         "is_begun",
         "is_dead",
+        "is_patient",
         "meter",
         "noted",
         "order",
@@ -430,6 +431,8 @@ class Control:
         """The run is no longer this worker's: whatever it does, nothing of it counts."""
         self.interruptible = True
         """Whether its code can be interrupted from outside; a thread cannot."""
+        self.is_patient = False
+        """Nothing waits for its end: that may be recorded with whatever the worker writes next."""
         self.is_begun = False
         """Whether its code may have begun."""
         self.is_dead = False
