@@ -233,9 +233,7 @@ def test_what_a_server_has_is_simulated(foliot: CommandLine, name: str) -> None:
     assert f"no schedule nobody in {foliot.environment['FOLIOT_URL']}" in foliot.refused(3, "simulate", "nobody")
 
 
-def test_what_is_skipped_already_does_not_fire_whoever_is_asked(
-    foliot: CommandLine, served: Served, name: str
-) -> None:
+def test_what_is_skipped_already_does_not_fire_whoever_is_asked(foliot: CommandLine, served: Served, name: str) -> None:
     """A server was not asked for it; of a paused schedule it counted twice, and also when an edit had taken it away."""
     plain, resting, edited = names = [f"{name}-{part}" for part in ("plain", "resting", "edited")]
     for one in names:

@@ -200,9 +200,7 @@ class TestEdits:
         skipped = self.NINE + HOUR
         rows = sorted([*self.ROWS, skipped])
         assert self.found(rows, skipped=frozenset({skipped})) == []
-        finding = audit_slots(
-            books(rows, past=(self.FIRST, self.SECOND), skipped=frozenset({skipped})), EVERYTHING
-        )
+        finding = audit_slots(books(rows, past=(self.FIRST, self.SECOND), skipped=frozenset({skipped})), EVERYTHING)
         assert finding.slots == len(rows)
         nobody = self.NINE + HOUR + SECOND
         assert self.found(sorted([*self.ROWS, nobody]), skipped=frozenset({nobody})) == [

@@ -104,7 +104,7 @@ def label(
       foliot schedule label digest --put team=mail --remove owner
       foliot schedule label --target python:digest --put team=mail --yes
     """
-    said = {"set": labels_given(put, "--put") or {}, "remove": remove or []}
+    said: dict[str, Any] = {"set": labels_given(put, "--put") or {}, "remove": remove or []}
     if not _is_one(schedule, which, all_, dry_run=False):
         _change_many(session, "label", which, {**_reach(which, all_), **said}, yes, dry_run)
         return
@@ -133,9 +133,7 @@ def _reach(which: Filter, everything: bool) -> dict[str, Any]:
     return {"filter": which.body, "all": everything}
 
 
-def _change_many(
-    session: Session, verb: str, which: Filter, body: Mapping[str, Any], yes: bool, dry_run: bool
-) -> None:
+def _change_many(session: Session, verb: str, which: Filter, body: Mapping[str, Any], yes: bool, dry_run: bool) -> None:
     """Count them, ask whether that is meant, and change them batch by batch."""
     path = path_of("schedules", verb)
     total = session.client.post(path, {**body, "dry_run": True})["found"]

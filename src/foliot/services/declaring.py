@@ -148,9 +148,7 @@ class DeclarationVerbs:
 
         return self._desk.write(act)
 
-    def written(
-        self, name: str | None = None, *, after: str | None = None, limit: int = 50
-    ) -> list[Written]:
+    def written(self, name: str | None = None, *, after: str | None = None, limit: int = 50) -> list[Written]:
         """The schedules of the set as `apply` takes them; without one, all that no program declares."""
         wanted = ScheduleFilter(
             app=name, owner=self._desk.principal.seen_owner, after_id=after, limit=limit, without_programs=True
