@@ -18,7 +18,6 @@ from foliot.services.views import Schedule
 from foliot.stores.transaction import SqlTransaction
 from tests.simulation.day import simulate
 
-
 _DAYS = 4
 """So many are tried until one of them shows a defect."""
 
