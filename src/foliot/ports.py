@@ -9,6 +9,7 @@ from foliot.domain.budgets import Owner
 from foliot.domain.credits import Meter, RunLimits, Usage
 from foliot.domain.generation import Gap
 from foliot.domain.grants import Grant
+from foliot.domain.ledger import Taker
 from foliot.domain.questions import Answer, Question
 from foliot.domain.runs import OnUnknown, Order, Status
 from foliot.domain.schedule import State
@@ -159,6 +160,9 @@ class Transaction(Protocol):
     def gaps_within(self, refs: Iterable[int], first_at: int, last_at: int) -> list[tuple[int, Gap]]: ...
 
     def register(self, name: str) -> int: ...
+    def note_targets(self, worker: int, targets: Sequence[str]) -> None: ...
+    def takers(self) -> list[Taker]: ...
+    def waits_for(self, run: int) -> tuple[str, int] | None: ...
     def worker_name(self, worker: int) -> str | None: ...
     def renew(self, worker: int, lease_until: int | None) -> bool: ...
     def expired(self, but: int) -> list[Expired]: ...
@@ -411,6 +415,7 @@ class Control:
         "interruptible",
         "is_begun",
         "is_dead",
+        "is_patient",
         "meter",
         "noted",
         "order",
@@ -426,6 +431,8 @@ class Control:
         """The run is no longer this worker's: whatever it does, nothing of it counts."""
         self.interruptible = True
         """Whether its code can be interrupted from outside; a thread cannot."""
+        self.is_patient = False
+        """Nothing waits for its end: that may be recorded with whatever the worker writes next."""
         self.is_begun = False
         """Whether its code may have begun."""
         self.is_dead = False

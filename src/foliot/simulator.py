@@ -17,6 +17,7 @@ from foliot.domain.clock_changes import ClockChange
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.instants import MICROSECONDS
+from foliot.domain.policies import Overlap, read_policies
 from foliot.domain.runs import OnUnknown, Reason, Status
 from foliot.domain.schedule import State
 from foliot.domain.settlement import Outcome
@@ -111,6 +112,8 @@ class _Role(NamedTuple):
     state: State
     length: int
     cost: int | None
+    is_patient: bool
+    """Nothing waits for the end of a run, whatever comes: what meets it is skipped, or runs beside it."""
 
 
 class _RehearsalGate:
@@ -138,6 +141,7 @@ class _RehearsalGate:
         if role.cost:
             return await self._real.execute(launch, control)
         control.is_begun = True
+        control.is_patient = role.is_patient
         await asyncio.sleep(role.length / MICROSECONDS)
         return _SUCCESS
 
@@ -196,7 +200,8 @@ class Rehearsal:
         for row, state in tx.list_schedules(ScheduleFilter()):
             known = past.get(row.id) or PastRuns(cost=cost_each(tx, row, self.parts.pricing))
             length = length_of(row.id, said, known.lengths)
-            roles[row.id] = _Role(row.ref, row.id, row.target_name, _times(row), state, length, known.cost)
+            is_patient = read_policies(row.policies).overlap in (Overlap.SKIP, Overlap.ALLOW_ALL)
+            roles[row.id] = _Role(row.ref, row.id, row.target_name, _times(row), state, length, known.cost, is_patient)
         return roles
 
     def _let_pass(self, seconds: float, gate: _RehearsalGate, told: Told) -> None:
@@ -211,6 +216,9 @@ class Rehearsal:
                 if working.done():
                     working.result()
                 told(min(hour, hours), hours)
+        # What has ended and was to be recorded with the next slot, which lies beyond.
+        engine.poke()
+        self._time.pass_until(seconds)
         engine.kill()
         self._time.cut_off()
 
@@ -235,8 +243,9 @@ class Rehearsal:
     ) -> SimulatedSchedule:
         is_paused = state.is_paused(end)
         if is_paused:
-            kept = _named(role, max(state.swept_to, self.start), end)
-            unrun[Reason.PAUSED] = unrun.get(Reason.PAUSED, 0) + kept
+            since = max(state.swept_to, self.start)
+            skipped = sum(run.reason is Reason.SKIPPED_BY_USER and run.due_at > since for run in runs)
+            unrun[Reason.PAUSED] = unrun.get(Reason.PAUSED, 0) + _named(role, since, end) - skipped
         slots = sum(run.attempt == 1 for run in runs) + sum(unrun.values())
         surprises = surprises_of(role.times, self.start // MICROSECONDS, end // MICROSECONDS)
         return SimulatedSchedule(

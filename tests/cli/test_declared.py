@@ -81,6 +81,25 @@ def test_what_vanished_is_paused(foliot: CommandLine, file: Path) -> None:
     assert foliot.json("schedule", "show", f"{set_in(file)}-digest")["standing"] == "paused"
 
 
+def test_what_vanished_is_not_exported_so_that_applying_the_export_changes_nothing(
+    foliot: CommandLine, file: Path, tmp_path: Path
+) -> None:
+    """To declare it again is to resume it: an export that was applied undid what its set had said."""
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    document = yaml.safe_load(file.read_text())
+    file.write_text(yaml.safe_dump({**document, "schedules": document["schedules"][:1]}))
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    exported = foliot.run("schedule", "export", "--set", set_in(file))
+    assert "foliot: 1 that vanished from the set" in exported.stderr
+    (tmp_path / "exported.yaml").write_text(exported.stdout)
+    assert [one["name"] for one in yaml.safe_load(exported.stdout)["schedules"]] == [f"{set_in(file)} digest"]
+    foliot("schedule", "plan", "-f", str(tmp_path / "exported.yaml"), "--check")
+    foliot("schedule", "apply", "-f", str(tmp_path / "exported.yaml"), "--yes")
+    assert foliot.json("schedule", "show", f"{set_in(file)}-weekly")["standing"] == "paused"
+    named = f"{set_in(file)} weekly"
+    assert foliot("schedule", "export", named, "-o", "name") == f"{named}\n"
+
+
 def test_names_of_what_is_exported_can_be_chosen(foliot: CommandLine, file: Path) -> None:
     foliot("schedule", "apply", "-f", str(file), "--yes")
     name = f"{set_in(file)} weekly"

@@ -185,3 +185,35 @@ def test_an_edit_that_is_odd_is_warned_about(foliot: CommandLine, name: str) -> 
     said = foliot.run("schedule", "edit", name, "--cron", "*/45 * * * *", "--dry-run").stderr
     assert "warning: " in said
     assert said.splitlines()[-1].endswith("]")
+
+
+def test_what_a_dry_run_shows_is_data_for_programs(foliot: CommandLine, name: str) -> None:
+    """It was on standard error, whatever was asked for."""
+    foliot("schedule", "create", name, *DIGEST, "--label", f"in={name}")
+    for output, read in (("json", json.loads), ("jsonl", json.loads), ("yaml", yaml.safe_load)):
+        dry = ("--dry-run", "-o", output)
+        edit = foliot.run("schedule", "edit", name, "--cron", "0 10 * * *", *dry)
+        shown = read(edit.stdout)
+        assert (edit.stderr, shown["id"], len(shown["next_now"]), len(shown["next_wanted"])) == ("", name, 20, 20)
+        assert [one["field"] for one in shown["changes"]] == ["spec"]
+        delete = foliot.run("schedule", "delete", name, *dry)
+        assert (delete.stderr, read(delete.stdout)["id"]) == ("", name)
+        label = read(foliot("schedule", "label", name, "--put", "env=prod", "--remove", "in", *dry))
+        assert label["labels"] == {"env": "prod"}
+    span = ("--from", "2026-11-01T00:00:00Z", "--to", "2026-11-03T00:00:00Z", "--which", "all")
+    assert foliot.json("schedule", "backfill", name, *span, "--dry-run")["total"] == 2
+    assert foliot("schedule", "backfill", name, *span, "--dry-run", "-o", "name") == f"{name}\n"
+    assert foliot.json("schedule", "show", name)["labels"] == {"in": name}
+
+
+def test_a_dry_run_over_many_names_those_that_it_would_be_done_to(foliot: CommandLine, name: str) -> None:
+    for part in "abc":
+        foliot("schedule", "create", f"{name}-{part}", *DIGEST, "--label", f"in={name}")
+    foliot("schedule", "pause", f"{name}-b")
+
+    def meant(verb: str, *words: str) -> list[str]:
+        found = foliot.json("schedule", verb, "--label", f"in={name}", "--dry-run", *words)
+        return [one["id"].removeprefix(f"{name}-") for one in found]
+
+    assert (meant("pause"), meant("resume")) == (["a", "c"], ["b"])
+    assert (meant("pause", "--standing", "paused"), meant("label", "--put", "x=y")) == (["b"], ["a", "b", "c"])

@@ -11,8 +11,13 @@ from typer.testing import CliRunner, Result
 
 from foliot import Context, Foliot
 from foliot.cli.main import app as commands
+from foliot.domain.credits import Pricing
+from foliot.domain.errors import Conflict
+from foliot.domain.instants import MICROSECONDS, instant_of
+from foliot.domain.simulation import lengths_of
+from foliot.simulator import a_rehearsal
 from foliot.testing import virtual
-from tests.cli.conftest import CommandLine
+from tests.cli.conftest import CommandLine, Served
 
 START = "2027-03-20T00:00:00Z"
 PRICES = json.dumps({"large": {"usd_per_token": "0.000001"}})
@@ -54,6 +59,27 @@ def test_a_file_is_simulated_and_fires_overlaps_skips_and_the_peak_are_told(tmp_
     assert queue["fires"] + queue["skips"]["superseded"] + 1 == queue["slots"] == 24
     assert (queue["longest_wait"], queue["peak"]) == ("1h", 1)
     assert (found["total"]["slots"], found["total"]["peak"]) == (1465, 3)
+
+
+@pytest.mark.parametrize(("overlap", "turns"), [("skip", 1440), ("allow_all", 1440), ("buffer_all", 2880)])
+def test_an_end_that_nothing_waits_for_takes_no_turn_of_its_own(overlap: str, turns: int) -> None:
+    """Each end of a run took one, and each turn a commit: a month of many schedules took most of a minute."""
+    with a_rehearsal(instant_of(START, "start"), Pricing()) as rehearsal:
+        rehearsal.parts.verbs.schedules.create("tick", target="job", every="1m", overlap=overlap)
+        found = rehearsal.play(24 * 3600 * MICROSECONDS, lengths_of([]), {}, lambda *_: None)
+        (engine,) = rehearsal.parts.engines
+        assert turns <= engine.counters.turns <= turns + 3
+    assert (found.total.slots, found.total.fires, found.total.open) == (1440, 1440, 1)
+
+
+def test_what_raises_on_a_rehearsal_undoes_only_itself() -> None:
+    with a_rehearsal(instant_of(START, "start"), Pricing()) as rehearsal:
+        schedules = rehearsal.parts.verbs.schedules
+        schedules.create("one", target="job", every="1m")
+        with pytest.raises(Conflict):
+            schedules.create("one", target="job", every="1m")
+        schedules.create("two", target="job", every="1m")
+        assert [one.id for one in schedules.list()] == ["one", "two"]
 
 
 def test_what_was_simulated_is_what_happens_then(tmp_path: Path) -> None:
@@ -231,3 +257,21 @@ def test_what_a_server_has_is_simulated(foliot: CommandLine, name: str) -> None:
     assert fires[f"{name}-paused"] == (9, {"paused": 11})
     assert fires[f"{name}-granted"] == (6, {"grant_expired": 18})
     assert f"no schedule nobody in {foliot.environment['FOLIOT_URL']}" in foliot.refused(3, "simulate", "nobody")
+
+
+def test_what_is_skipped_already_does_not_fire_whoever_is_asked(foliot: CommandLine, served: Served, name: str) -> None:
+    """A server was not asked for it; of a paused schedule it counted twice, and also when an edit had taken it away."""
+    plain, resting, edited = names = [f"{name}-{part}" for part in ("plain", "resting", "edited")]
+    for one in names:
+        foliot("schedule", "create", one, "--target", "digest", "--every", "1h")
+        foliot("schedule", "skip", one, "2027-03-20T05:00:00Z")
+    for moment in ("2027-03-20T00:00:00Z", "2027-03-21T00:00:00Z", "2027-03-21T01:00:00Z"):
+        foliot("schedule", "skip", plain, moment)
+    foliot("schedule", "pause", resting)
+    foliot("schedule", "edit", edited, "--every", "2h", "--yes")
+    for where in ((), ("--database", served.program.url)):
+        found = foliot.json("simulate", *names, "--from", START, "--days", "1", *where)
+        skips = {one["schedule"]: (one["slots"], one["fires"], one["skips"]) for one in found["schedules"]}
+        assert skips[plain] == (24, 22, {"skipped_by_user": 2}), where
+        assert skips[resting] == (24, 0, {"paused": 23, "skipped_by_user": 1}), where
+        assert skips[edited] == (12, 12, {}), where

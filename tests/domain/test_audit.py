@@ -200,6 +200,8 @@ class TestEdits:
         skipped = self.NINE + HOUR
         rows = sorted([*self.ROWS, skipped])
         assert self.found(rows, skipped=frozenset({skipped})) == []
+        finding = audit_slots(books(rows, past=(self.FIRST, self.SECOND), skipped=frozenset({skipped})), EVERYTHING)
+        assert finding.slots == len(rows)
         nobody = self.NINE + HOUR + SECOND
         assert self.found(sorted([*self.ROWS, nobody]), skipped=frozenset({nobody})) == [
             (Fault.UNNAMED, nobody, nobody, 1)
@@ -225,6 +227,20 @@ class TestAhead:
         ahead = (Ahead(self.ONE, 7, is_skipped=True),)
         assert faults(books(minutes(1, 60), ahead=ahead, marks=1)) == []
         assert faults(books(minutes(1, 60), ahead=ahead, marks=0)) == [], "its cursor may have forgotten it"
+
+    def test_a_slot_to_come_that_was_skipped_is_one_of_the_slots_where_it_is_asked_for(self) -> None:
+        """It was a row without a slot: the counts did not add up until its time had come."""
+        ahead = (Ahead(self.ONE, 7, is_skipped=True),)
+        found = books(minutes(1, 60), skipped=frozenset({self.ONE}), ahead=ahead, marks=1)
+        assert audit_slots(found, EVERYTHING) == (61, 0, [])
+        assert audit_slots(found, AuditedTime(0, self.ONE)) == (61, 0, [])
+        assert audit_slots(found, AuditedTime(0, NOON)) == (60, 0, [])
+        assert audit_slots(found, AuditedTime(self.ONE, FOR_EVER)) == (1, 0, [])
+        assert audit_slots(found, AuditedTime(self.ONE + 1, FOR_EVER)) == (0, 0, [])
+
+    def test_what_came_too_soon_is_none_of_the_slots(self) -> None:
+        ahead = (Ahead(self.ONE, 7, is_skipped=False),)
+        assert audit_slots(books(minutes(1, 60), ahead=ahead), EVERYTHING).slots == 60
 
     def test_what_an_edit_has_left_is_counted_by_the_cursor(self) -> None:
         ahead = (Ahead(self.ONE, 7, is_skipped=False),)

@@ -7,7 +7,7 @@ import pytest
 from foliot import Calendar, Interval, Spec
 from foliot.books.configurations import canonical_text
 from foliot.domain.generation import Gap
-from foliot.domain.ledger import Absence, Asks, Explanation, Known, LedgerVerdict, explain
+from foliot.domain.ledger import Absence, Asks, Explanation, Known, LedgerVerdict, Taker, explain, is_forsaken
 from foliot.domain.runs import OPEN, Hold, Kind, Reason, Status
 from foliot.domain.tenures import Tenure, TenureEnd
 from tests.builders import DAY, HOUR, MINUTE, NOON, SECOND, a_paused_state, a_record, a_state, what_is_known
@@ -367,3 +367,27 @@ class TestFromTheRules:
     def test_a_moment_that_has_come_and_that_jitter_makes_due_later_is_still_to_come(self) -> None:
         known = what_is_known(state=a_state(wake_at=ONE + MINUTE), now=ONE + SECOND)
         assert verdict_on(ONE, known) == (LedgerVerdict.FUTURE, Absence.FUTURE)
+
+
+class TestTakers:
+    """Of `python:job`, for which something is ready since noon."""
+
+    @pytest.mark.parametrize(
+        ("targets", "seen_at", "lease_until", "minutes", "is_taken"),
+        [
+            (["python:job"], ONE, ONE + SECOND, 60, True),
+            (["python:*"], ONE, ONE + SECOND, 60, True),
+            (None, ONE, ONE + SECOND, 60, True),
+            (["python:other", "dag:*"], ONE, ONE + SECOND, 60, False),
+            (["python:job"], NOON, ONE - SECOND, 60, False),
+            (["python:job"], NOON, None, 60, True),
+            (["python:job"], NOON - SECOND, None, 60, False),
+            (["python:job"], NOON - SECOND, None, 0.5, True),
+        ],
+    )
+    def test_somebody_takes_it_up_who_has_it_and_lives(
+        self, targets: list[str] | None, seen_at: int, lease_until: int | None, minutes: float, is_taken: bool
+    ) -> None:
+        takers = [Taker(targets, seen_at, lease_until)]
+        assert is_forsaken("python:job", takers, NOON, NOON + int(minutes * MINUTE)) is not is_taken
+        assert is_forsaken("python:job", [], NOON, ONE)

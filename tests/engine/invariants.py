@@ -56,6 +56,7 @@ def check_books(world: World, *, covers: bool = True, is_clock_steady: bool = Tr
             _check_coverage(schedule, cursor, runs, gaps)
     audit = world.app.parts.verbs.audit.slots()
     assert audit.found == 0, audit.violations
+    assert audit.slots == audit.rows + audit.in_gaps, "each row is that of a slot, each slot has one or lies in a gap"
     leases = {worker["ref"]: worker["lease_until"] for worker in books.workers}
     for run in books.runs:
         _check_row(run)

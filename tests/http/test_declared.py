@@ -159,7 +159,7 @@ def test_what_is_written_down_plans_nothing(people: People) -> None:
     items = first["items"] + rest["items"]
     assert rest["next"] is None
     options = {k: v for k, v in DIGEST.items() if k != "name"}
-    assert {"name": "digest", "set": "mail", "options": options} in items
+    assert {"name": "digest", "set": "mail", "options": options, "vanished": False} in items
     again = [{"name": one["name"], **one["options"]} for one in items]
     assert measures(planned(people.ann, *again)) == {"digest": "none", "weekly-letter": "none"}
 

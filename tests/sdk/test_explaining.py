@@ -4,8 +4,9 @@ import asyncio
 from typing import Any
 
 from foliot import Calendar, Context, Spec
+from foliot.engine.settings import EngineSettings
 from foliot.testing import World
-from tests.engine.timelines import Job, a_world, at
+from tests.engine.timelines import Job, a_world, at, register_elsewhere
 
 
 def explained(world: World, clock: str) -> tuple[str, str | None]:
@@ -88,8 +89,10 @@ def test_what_was_skipped_by_hand_and_what_lies_before_an_edit() -> None:
 def test_what_is_due_and_nobody_has_looked_at() -> None:
     with a_world(Job(), every="5m", settled=False) as world:
         world.kill()
-        world.advance_to(at("12:06"))
+        world.advance_to(at("12:05:59"))
         assert explained(world, "12:05") == ("due", "not_swept")
+        world.advance_to(at("12:06"))
+        assert explained(world, "12:05") == ("due", "no_worker"), "whoever had it would have looked by now"
 
 
 def test_what_was_cancelled_and_what_a_deletion_left() -> None:
@@ -173,3 +176,45 @@ def test_a_deleted_schedule_is_explained_also_when_it_lives_again() -> None:
         assert explained(world, "12:04") == ("never", "before_edit")
         assert explained(world, "12:15") == ("never", "schedule_deleted")
         assert explained(world, "12:17") == ("ran", None)
+
+
+REMEDY = (
+    "no living worker has its target 'python:report'; start a program that registers it, or give the schedule another"
+    " with `schedules.patch(..., target=...)`."
+)
+
+
+def test_what_nobody_takes_up_any_more_says_so_and_names_the_target() -> None:
+    """It was said to wait for a worker with room, while the only program that had its target was gone."""
+    with a_world(Job(), covers=False, settled=False) as world:
+        register_elsewhere(world, "python:report")
+        world.app.schedules.create("job", target="report", every="5m")
+        world.app.schedules.trigger("job")
+        world.advance_to(at("12:06"))
+        assert explained(world, "12:05") == ("due", "no_worker")
+        assert world.app.schedules.explain("job", at("12:05")).sentence == f"2026-11-15T12:05:00Z is due: {REMEDY}"
+        (run,) = world.runs("job")
+        (detail, told) = world.app.parts.verbs.runs.detail(run.id), world.app.schedules.explain("job", at("12:00"))
+        assert detail.sentence == told.sentence == f"2026-11-15T12:00:00Z waits by hand: {REMEDY}"
+        assert (told.verdict, told.reason) == ("held", "no_worker")
+        world.app.schedules.patch("job", target="job")
+        world.advance(minutes=1)
+        assert explained(world, "12:00") == ("ran", None), "as the remedy says"
+
+
+def test_a_slot_that_waits_for_room_says_so_while_a_worker_has_its_target() -> None:
+    settings = EngineSettings(max_running=1)
+    with a_world(Job(60), settings=settings, every="5m", overlap="allow_all", settled=False) as world:
+        world.advance_to(at("12:30"))
+        assert explained(world, "12:05") == ("running", None)
+        assert explained(world, "12:10") == ("held", None)
+        assert "waits for a worker with room" in world.app.schedules.explain("job", at("12:10")).sentence
+
+
+def test_a_worker_that_lost_its_lease_says_anew_what_it_takes_up() -> None:
+    with a_world(Job(), every="5m") as world:
+        world.advance_to(at("12:06"))
+        world.app.parts.database.write(lambda tx: tx._do("UPDATE workers SET stopped_at = 1"))
+        world.advance_to(at("12:11"))
+        (taker,) = world.app.parts.database.read(lambda tx: tx.takers())
+        assert taker.targets == ["dag:*", "python:job"]

@@ -43,6 +43,35 @@ def test_slots_rows_gaps_attempts_and_others_are_counted(database_url: str) -> N
         assert (half.slots, half.rows, half.in_gaps, half.unjudged) == (5, 5, 0, 0)
 
 
+def test_a_slot_that_was_skipped_ahead_is_counted_with_its_row_before_and_after_its_time(database_url: str) -> None:
+    """It was a row more than there were slots, until it was swept, and for ever when an edit took its slot away."""
+    with a_world(Job(), database=database_url, every="5m") as world:
+
+        def counts(**wanted: Any) -> tuple[int, int]:
+            audit = audited(world, **wanted)
+            assert (audit.found, audit.in_gaps) == (0, 0)
+            return audit.slots, audit.rows
+
+        world.advance_to(at("12:11"))
+        world.app.schedules.skip("job", at("12:30"))
+        assert counts() == counts(until=at("12:30")) == (3, 3)
+        assert counts(until=at("12:29")) == (2, 2)
+        assert (counts(since=at("12:30")), counts(since=at("12:31"))) == ((1, 1), (0, 0))
+        world.advance_to(at("12:41"))
+        assert (counts(), counts(since=at("12:30"), until=at("12:30"))) == ((8, 8), (1, 1))
+        world.app.schedules.skip("job", at("13:00"))
+        world.app.schedules.patch("job", every="7m")
+        assert counts() == (9, 9)
+        world.advance_to(at("13:11"))
+        assert counts() == (14, 14)
+        world.app.schedules.skip("job", at("13:24"))
+        world.app.schedules.pause("job")
+        world.advance_to(at("13:26"))
+        assert (counts(), audited(world).unjudged) == ((15, 15), 1)
+        world.app.schedules.delete("job")
+        assert counts() == (15, 15)
+
+
 def test_whatever_one_row_is_changed_to_just_that_is_found(database_url: str) -> None:
     with a_world(Failing(2), database=database_url, every="1m", retry=3) as world:
         world.advance_to(at("12:10"))

@@ -113,38 +113,6 @@ def test_it_is_brought_up_to_date_and_nothing_that_was_there_is_lost_or_changed(
         ], table
 
 
-def test_budgets_find_what_was_charged_and_which_requests_are_over(
-    new_database_url: NewUrl, database_kind: str
-) -> None:
-    """Where budgets looked at receipts and requests themselves: 0002."""
-    url = new_database_url()
-    dumps.load(dumps.FOLDER / f"0001.{database_kind}.sql", url)
-    with connected(url) as cx:
-        refs: dict[str, int] = {row[0]: row[1] for row in cx.exec_driver_sql("SELECT key, ref FROM execution_requests")}
-        done, under_way, gone = -refs["order-1"], -refs[story.UNDER_WAY], -(10**6)
-        for run_ref in (done, under_way, gone):
-            cx.exec_driver_sql(
-                "INSERT INTO spendings (ref, owner, owner_ref, run_ref, at, reserved)"
-                f" VALUES ({10**6 - run_ref}, 'grant', 1, {run_ref}, 0, 7)"
-            )
-        for unit, amount in (("a", "5"), ("b", "NULL"), ("c", "NULL"), ("d", "6")):
-            cx.exec_driver_sql(
-                "INSERT INTO receipts (ref, account_ref, source, reference, run_ref, unit, credits, created_at)"
-                f" SELECT 1000000 + max(ref), 1, 'foliot', '{unit}', {done}, '{unit}', {amount}, 0 FROM receipts"
-            )
-        cx.commit()
-    database = open_database(url, SystemClock())
-    database.claim_alone()
-    database.close()
-
-    after = rows_of(url)
-    told = {row["run_ref"]: (row["credits"], row["deferred"]) for row in after["costs"]}
-    assert told.pop(done) == (11, 2)
-    assert told == {row["run_ref"]: (20_000, 0) for row in after["receipts"] if row["run_ref"] > 0}
-    over = {row["run_ref"]: row["is_over"] for row in after["spendings"] if row["run_ref"] < 0}
-    assert over == {done: 1, under_way: 0, gone: 1}
-
-
 @pytest.fixture
 def graphs() -> story.Graphs:
     """Nothing takes long any more, and the printer has been put out."""

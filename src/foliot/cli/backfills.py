@@ -51,7 +51,7 @@ def start_backfill(
         if session.is_for_people:
             _show_plan(planned)
         else:
-            session.show(planned, BACKFILL)
+            session.show(planned, BACKFILL._replace(name="schedule"))
         return
     cost = "" if planned["credits"] is None else f", up to {planned['credits']:,} credits"
     check_meant(f"Run {planned['total']:,} slots of {planned['schedule']}{cost}?", yes)

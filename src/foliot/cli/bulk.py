@@ -1,6 +1,6 @@
 """`foliot schedule pause`, `resume` and `label`: of one schedule, or of all that a filter names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -9,11 +9,12 @@ from foliot.cli.completion import complete_schedules
 from foliot.cli.consent import DryRun, Yes, check_meant
 from foliot.cli.filters import Filter, filtering
 from foliot.cli.given import labels_given
-from foliot.cli.output import View
+from foliot.cli.output import Item, View
 from foliot.cli.progress import working
 from foliot.cli.session import Session, path_of
 from foliot.cli.views import SCHEDULE
 from foliot.domain.errors import Invalid, NotFound
+from foliot.domain.schedule import Standing
 
 MaybeSchedule = Annotated[
     str | None,
@@ -28,6 +29,8 @@ All = Annotated[bool, Option("--all", help="All that the other options name, or 
 Note = Annotated[str | None, Option(help="Why, for whoever looks at it.")]
 
 _CHANGED = View({"ID": "id"})
+_MEANT = {"pause": (Standing.ACTIVE, Standing.COMPLETED), "resume": (Standing.PAUSED,)}
+"""How those stand that a verb changes, unless somebody says how."""
 
 
 @filtering
@@ -56,7 +59,7 @@ def pause(
     if _is_one(schedule, which, all_, dry_run):
         session.show(session.client.post(path_of("schedules", schedule, "pause"), said), SCHEDULE)
     else:
-        _change_many(session, "pause", {**_reach(which, all_), **said}, yes, dry_run)
+        _change_many(session, "pause", which, {**_reach(which, all_), **said}, yes, dry_run)
 
 
 @filtering
@@ -78,7 +81,7 @@ def resume(
     if _is_one(schedule, which, all_, dry_run):
         session.show(session.client.post(path_of("schedules", schedule, "resume")), SCHEDULE)
     else:
-        _change_many(session, "resume", _reach(which, all_), yes, dry_run)
+        _change_many(session, "resume", which, _reach(which, all_), yes, dry_run)
 
 
 @filtering
@@ -101,15 +104,19 @@ def label(
       foliot schedule label digest --put team=mail --remove owner
       foliot schedule label --target python:digest --put team=mail --yes
     """
-    said = {"set": labels_given(put, "--put") or {}, "remove": remove or []}
+    said: dict[str, Any] = {"set": labels_given(put, "--put") or {}, "remove": remove or []}
     if not _is_one(schedule, which, all_, dry_run=False):
-        _change_many(session, "label", {**_reach(which, all_), **said}, yes, dry_run)
+        _change_many(session, "label", which, {**_reach(which, all_), **said}, yes, dry_run)
         return
     body = {"filter": {"ids": [schedule]}, **said, "dry_run": dry_run}
     found = session.client.post("/schedules/label", body)
     if not found["found"]:
         raise NotFound(f"there is no schedule {schedule!r}: `foliot schedule list` shows those that there are")
-    session.show(session.client.get(path_of("schedules", schedule)), SCHEDULE)
+    shown = session.client.get(path_of("schedules", schedule))
+    if dry_run:
+        left = {name: value for name, value in shown["labels"].items() if name not in said["remove"]}
+        shown = {**shown, "labels": {**left, **said["set"]}}
+    session.show(shown, SCHEDULE)
 
 
 def _is_one(schedule: str | None, which: Filter, everything: bool, dry_run: bool) -> bool:
@@ -126,12 +133,14 @@ def _reach(which: Filter, everything: bool) -> dict[str, Any]:
     return {"filter": which.body, "all": everything}
 
 
-def _change_many(session: Session, verb: str, body: Mapping[str, Any], yes: bool, dry_run: bool) -> None:
+def _change_many(session: Session, verb: str, which: Filter, body: Mapping[str, Any], yes: bool, dry_run: bool) -> None:
     """Count them, ask whether that is meant, and change them batch by batch."""
     path = path_of("schedules", verb)
     total = session.client.post(path, {**body, "dry_run": True})["found"]
     if dry_run:
         session.say(f"foliot: would {verb} {_schedules(total)}")
+        if not session.is_for_people:
+            session.show_all(_meant(session, verb, which), _CHANGED)
         return
     if total:
         check_meant(f"{verb.capitalize()} {_schedules(total)}?", yes)
@@ -148,6 +157,14 @@ def _change_many(session: Session, verb: str, body: Mapping[str, Any], yes: bool
                 break
     session.show_all(({"id": one} for one in changed), _CHANGED)
     session.say(f"foliot: {_schedules(len(changed))} changed")
+
+
+def _meant(session: Session, verb: str, which: Filter) -> Iterator[Item]:
+    """Those that it would be done to."""
+    standings = _MEANT.get(verb) if "standing" not in which.said else None
+    for item in session.client.items("/schedules", which.query):
+        if standings is None or item["standing"] in standings:
+            yield {"id": item["id"]}
 
 
 def _schedules(count: int) -> str:

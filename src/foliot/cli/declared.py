@@ -102,6 +102,8 @@ def export(
 ) -> None:
     """Write schedules as `apply` reads them: those of a set, those that are named, or all that nobody declares.
 
+    What vanished from its set, and is paused for that, is left out unless it is named.
+
     \b
     Examples:
       foliot schedule export --set mail > schedules.yaml
@@ -114,6 +116,9 @@ def export(
     if others and not schedules:
         session.say(f"foliot: schedules of other sets are left out, export each by --set: {', '.join(others)}")
         items = [item for item in items if item["set"] not in others]
+    if not schedules and (gone := sum(item["vanished"] for item in items)):
+        session.say(f"foliot: {gone} that vanished from the set, and are paused for that, are left out")
+        items = [item for item in items if not item["vanished"]]
     written = [{"name": item["name"], **item["options"]} for item in items]
     if schedules:
         written = [one for one in written if one["name"] in schedules]

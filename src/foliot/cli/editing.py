@@ -64,6 +64,9 @@ def edit(
     if not changes:
         raise Invalid("say what is to change: `foliot schedule edit --help` lists what can")
     shown = session.client.post(path_of("schedules", schedule, "preview"), changes)
+    if dry_run and not session.is_for_people:
+        session.show({"id": found["id"], **shown}, SCHEDULE)
+        return
     for line in _effect(shown):
         session.say(line)
     if dry_run:

@@ -177,7 +177,10 @@ def delete(session: Session, schedule: ScheduleId, yes: Yes = False, dry_run: Dr
     if found["app"] is not None:
         about += f"; {found['app']} declares it, and makes it again at its next start: pause it to keep it from running"
     if dry_run:
-        session.say(f"foliot: would delete {about}")
+        if session.is_for_people:
+            session.say(f"foliot: would delete {about}")
+        else:
+            session.show(found, SCHEDULE)
         return
     session.say(f"foliot: {about}")
     check_meant(f"Delete {found['id']}?", yes)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 from foliot.cli.declared import declared_in
@@ -9,9 +10,9 @@ from foliot.cli.output import Item
 from foliot.cli.progress import working
 from foliot.cli.session import Session, path_of
 from foliot.domain.budgets import RECENT
-from foliot.domain.errors import Invalid, NotFound
+from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.grants import EVERYTHING
-from foliot.domain.instants import instant_of
+from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.schedule import slug_of
 from foliot.services.grants import GrantVerbs
 from foliot.simulator import PastRuns, Rehearsal
@@ -58,7 +59,7 @@ def fill_from_server(session: Session, rehearsal: Rehearsal, only: Collection[st
     for name, own in made.items():
         # Only now: nobody may make schedules of what is not permitted any more.
         _restrict(verbs.grants, own, grants[name])
-    return _past(session, items)
+    return _past(session, rehearsal, items)
 
 
 def _options(item: Item) -> dict[str, Any]:
@@ -79,16 +80,25 @@ def _to_come(rehearsal: Rehearsal, moment: str | None) -> str | None:
     return moment if moment is not None and instant_of(moment, "paused_until") > rehearsal.start else None
 
 
-def _past(session: Session, items: Collection[Item]) -> dict[str, PastRuns]:
-    """How long its last successes took, and what one may cost."""
+def _skip(session: Session, rehearsal: Rehearsal, item: Item) -> None:
+    """What somebody has skipped of the days to come; but what an edit has taken out of its spec since."""
+    asked = {"schedule": item["id"], "kind": "slot", "reason": "skipped_by_user", "since": rfc3339(rehearsal.start)}
+    for moment in {run["scheduled_for"] for run in session.client.items("/runs", asked)}:
+        with suppress(Invalid, Conflict):
+            rehearsal.parts.verbs.schedules.skip(item["name"], moment)
+
+
+def _past(session: Session, rehearsal: Rehearsal, items: Collection[Item]) -> dict[str, PastRuns]:
+    """How long its last successes took, and what one may cost; and on the rehearsal, what is skipped already."""
     lengths: dict[str, list[int]] = defaultdict(list)
     for run in session.client.items("/runs", {"status": "success"}, _RUNS):
         took = lengths[run["schedule"]]
         if run["started_at"] is not None and len(took) < RECENT:
             took.append(instant_of(run["ended_at"], "ended_at") - instant_of(run["started_at"], "started_at"))
     past = {}
-    with working(session, "asking what runs cost") as bar:
+    with working(session, "asking what runs cost, and what is skipped") as bar:
         for number, item in enumerate(items, 1):
+            _skip(session, rehearsal, item)
             estimate: dict[str, Any] = session.client.get(f"{path_of('schedules', item['id'])}/estimate", {"days": 1})
             past[item["id"]] = PastRuns(lengths[item["id"]], estimate["credits_each"])
             bar.move(number, len(items))

@@ -97,7 +97,7 @@ class Finding(NamedTuple):
     """What came of it."""
 
     slots: int
-    """Those that the specs named in the extent and that were swept."""
+    """Those that the specs named in the extent and that were swept, or have a row before that or for an older spec."""
     in_gaps: int
     """Those of them that lie in gaps."""
     violations: list[Violation]
@@ -244,7 +244,9 @@ class _Audit:
     def _check_extra(self) -> None:
         """Rows that the spec which is answerable does not name: another did, before an edit, or they are wrong."""
         for row in self._extra:
-            if not self._was_named(row):
+            if self._was_named(row):
+                self._slots += 1
+            else:
                 self._find_row(Fault.UNNAMED, row, _NOT_NAMED)
 
     def _was_named(self, row: int) -> bool:
@@ -298,10 +300,13 @@ class _Audit:
         rest = {row.nominal_at: row for row in self._books.ahead if row.nominal_at not in wrong}
         surplus = len(rest) - self._books.state.marks
         suspects = sorted((row for row in rest.values() if not row.is_skipped), key=lambda row: row.ref)
-        for row in suspects[len(suspects) - surplus :] if surplus > 0 else ():
-            moment = row.nominal_at
-            if self._first <= moment <= self._last:
+        premature = {row.nominal_at for row in suspects[max(0, len(suspects) - surplus) :]} if surplus > 0 else set()
+        within = [moment for moment in rest if self._first <= moment <= self._last]
+        for moment in within:
+            if moment in premature:
                 self._find_row(Fault.PREMATURE, moment, "nobody has come to it yet")
+        # One that a spec before an edit was answerable for was counted with the others of its time.
+        self._slots += sum(moment not in premature and not self._named(moment, moment) for moment in within)
 
 
 def _slots_said(first: int, last: int, count: int) -> str:

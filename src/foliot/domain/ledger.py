@@ -43,6 +43,8 @@ class Absence(StrEnum):
     BEFORE_EDIT = "before_edit"
     FUTURE = "future"
     NOT_SWEPT = "not_swept"
+    NO_WORKER = "no_worker"
+    """No living worker has its target."""
     SET_ASIDE = "set_aside"
     """The engine has failed on its schedule, and looks at it again later."""
     PRUNED = "pruned"
@@ -72,6 +74,36 @@ class Record(NamedTuple):
     """How often it was answered."""
     asks: "Asks | None" = None
     """What it waits to be told."""
+    lacks: str | None = None
+    """The target that it waits for and no living worker has."""
+
+
+class Taker(NamedTuple):
+    """A worker that has not left, and what it takes up."""
+
+    targets: Sequence[str] | None
+    """`provider:*` is every target of that provider. None: it has not learned it yet."""
+    seen_at: int
+    lease_until: int | None
+    """None: it holds nothing."""
+
+    def has(self, target: str) -> bool:
+        return self.targets is None or target in self.targets or f"{target.partition(':')[0]}:*" in self.targets
+
+    def lives(self, since: int, now: int) -> bool:
+        """As far as one can tell who knows that something was there for it to start since then."""
+        if self.lease_until is not None:
+            return self.lease_until >= now
+        # Who holds nothing is not heard of; but it would have taken this up, and been heard of then.
+        return self.seen_at >= since or now - since < _TAKEN_WITHIN
+
+
+_TAKEN_WITHIN = 60 * MICROSECONDS
+
+
+def is_forsaken(target: str, takers: Sequence[Taker], since: int, now: int) -> bool:
+    """Whether no living worker has the target, for which something is ready since then."""
+    return not any(taker.has(target) and taker.lives(since, now) for taker in takers)
 
 
 class Asks(NamedTuple):
@@ -114,6 +146,8 @@ class Known:
     """Those at the moment, oldest first."""
     gap: Gap | None
     """The one that the moment lies in."""
+    lacks: str | None = None
+    """The schedule's target, when it is due and no living worker has that."""
 
 
 _SAID = {
@@ -224,6 +258,9 @@ def explain_run(run: Record, instant: int) -> Explanation:
         case Status.WAITING:
             what = "for an answer: `runs.questions` says whose" if run.asks is None else run.asks.words
             sentence = f"{at} began{asked} at {_said(run.started_at)} and waits {what}."
+        case Status.PENDING if run.lacks is not None:
+            sentence = f"{at} waits{asked}: {_no_worker(run.lacks)}"
+            return Explanation(verdict, Absence.NO_WORKER, run.run_id, sentence)
         case Status.PENDING:
             sentence = f"{at} waits{asked} for {_WAITS_FOR[run.hold]}."
         case Status.SKIPPED if run.answers:
@@ -231,6 +268,13 @@ def explain_run(run: Record, instant: int) -> Explanation:
         case Status.SKIPPED | Status.CANCELLED:
             sentence = f"{at} was {verdict}: {said}."
     return Explanation(verdict, run.hold if run.status is Status.PENDING else run.reason, run.run_id, sentence)
+
+
+def _no_worker(target: str) -> str:
+    return (
+        f"no living worker has its target {target!r}; start a program that registers it, or give the schedule another"
+        " with `schedules.patch(..., target=...)`."
+    )
 
 
 def _from_gap(gap: Gap, instant: int) -> Explanation:
@@ -317,6 +361,8 @@ def _to_come(known: Known, instant: int) -> Explanation:
         return Explanation(
             LedgerVerdict.FUTURE, Absence.FUTURE, None, f"{at} has come and is not due yet: jitter moves its start."
         )
+    if known.lacks is not None:
+        return Explanation(LedgerVerdict.DUE, Absence.NO_WORKER, None, f"{at} is due: {_no_worker(known.lacks)}")
     return Explanation(
         LedgerVerdict.DUE,
         Absence.NOT_SWEPT,

@@ -54,6 +54,8 @@ class Hands:
         self._now = now
         self._wake = wake
         self._reports: list[Report] = []
+        self._hurries = False
+        """Whether something may wait for one of them to be recorded."""
         self._aside: list[tuple[float, Report]] = []
         """Reports that could not be recorded, and when that is tried again."""
         self._deadlines: list[tuple[float, int, int]] = []
@@ -109,11 +111,14 @@ class Hands:
         running.is_reported = True
         order, steady = running.control.order, self.clock.steady()
         self._reports.append(Report(running.launch, outcome, order, self._now(), steady))
-        self._wake()
+        if not running.control.is_patient or outcome.status is not Status.SUCCESS:
+            self._hurries = True
+            self._wake()
 
     @property
     def reports(self) -> int:
-        return len(self._reports)
+        """How many are worth a turn of their own."""
+        return len(self._reports) if self._hurries else 0
 
     @property
     def oldest_report_at(self) -> float | None:
@@ -162,6 +167,7 @@ class Hands:
     def recorded(self, reports: list[Report]) -> None:
         """The ledger has them, or has refused them."""
         self._reports = self._without(reports)
+        self._hurries = self._hurries and bool(self._reports)
         for report in reports:
             self._let_go(report.launch)
 

@@ -173,6 +173,7 @@ class Engine:
             self.vitals.beat()
             try:
                 self.worker = await self._write(self._register)
+                self._repertoire.forget()
                 return
             except Unavailable as error:
                 log.warning("cannot start yet: %s", error)
@@ -324,7 +325,7 @@ class Engine:
     async def _learn_targets(self) -> None:
         """The numbers of the targets that are taken up here; new ones may have been registered."""
         if not self._repertoire.is_current():
-            self._repertoire.learned(await self._write(self._repertoire.learn))
+            self._repertoire.learned(await self._write(lambda tx: self._repertoire.learn(tx, self.worker)))
 
     def _conclude(self, turn: Turn, situation: Situation, began: float) -> None:
         self._known.commit()

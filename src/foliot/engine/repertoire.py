@@ -43,10 +43,11 @@ class Repertoire:
         """Whether the gate has what it had when the numbers were learned."""
         return self._registered is not None and len(self._gate.targets()) == len(self._registered)
 
-    def learn(self, tx: Transaction) -> Learned:
+    def learn(self, tx: Transaction, worker: int) -> Learned:
         """Register what the gate has, and find the numbers; for `learned`."""
         names = self._gate.targets()
         tx.register_targets(tx.unregistered(names))
+        tx.note_targets(worker, names)
         # Before the rest is read: what is changed meanwhile is news in the next turn.
         known = tx.news(0).targets
         refs = tx.target_refs(name for name in names if not name.endswith(_EVERY))
@@ -62,6 +63,10 @@ class Repertoire:
         self.orphans = frozenset(learned.orphans.values())
         own = learned.refs.items()
         self.holds = frozenset(ref for name, ref in own if self._gate.on_unknown(name) is OnUnknown.HOLD)
+
+    def forget(self) -> None:
+        """The worker has a new number: what it takes up is to be said of that too."""
+        self._registered = None
 
     def note_known(self, known: int) -> bool:
         """Targets were changed so often; whether that is news."""

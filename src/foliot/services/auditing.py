@@ -64,7 +64,7 @@ class SlotAudit:
 
     schedules: int = 0
     slots: int = 0
-    """Those that the specs named and that were swept: each must have one row, or lie in one gap."""
+    """Those that the specs named and that were swept, or skipped before: each must have one row, or lie in one gap."""
     rows: int = 0
     """Slots that have one."""
     in_gaps: int = 0

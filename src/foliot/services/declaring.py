@@ -13,7 +13,7 @@ from foliot.domain.durations import duration_text
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import MICROSECONDS, moment_of
-from foliot.domain.schedule import name_of, slug_of
+from foliot.domain.schedule import State, name_of, slug_of
 from foliot.domain.spec import Spec
 from foliot.ports import Transaction
 from foliot.rows import ScheduleFilter, ScheduleRow
@@ -79,6 +79,17 @@ class DeclaredSet:
     applied: bool
 
 
+class Written(NamedTuple):
+    """A schedule in the words of a set."""
+
+    id: str
+    set: str | None
+    """The one that declares it."""
+    options: Options
+    is_vanished: bool
+    """It is in its set no more, and paused for that: to declare it would resume it."""
+
+
 class _Wanted(NamedTuple):
     name: str
     options: Options
@@ -137,20 +148,17 @@ class DeclarationVerbs:
 
         return self._desk.write(act)
 
-    def written(
-        self, name: str | None = None, *, after: str | None = None, limit: int = 50
-    ) -> list[tuple[str, str | None, Options]]:
-        """The schedules of the set as `apply` takes them; without one, all that no program declares.
-
-        Each by its id, and with the set that declares it.
-        """
+    def written(self, name: str | None = None, *, after: str | None = None, limit: int = 50) -> list[Written]:
+        """The schedules of the set as `apply` takes them; without one, all that no program declares."""
         wanted = ScheduleFilter(
             app=name, owner=self._desk.principal.seen_owner, after_id=after, limit=limit, without_programs=True
         )
 
-        def act(tx: Transaction) -> list[tuple[str, str | None, Options]]:
-            found = [row for row, _ in tx.list_schedules(wanted)]
-            return [(row.id, None if row.declared is None else row.app, _written(row)) for row in found]
+        def act(tx: Transaction) -> list[Written]:
+            return [
+                Written(row.id, None if row.declared is None else row.app, _written(row), _has_vanished(tx, row, state))
+                for row, state in tx.list_schedules(wanted)
+            ]
 
         return self._desk.read(act)
 
@@ -205,7 +213,7 @@ class DeclarationVerbs:
         measure = Measure.NONE if stored == live else Measure.CHANGE
         if not is_own:
             measure = Measure.ADOPT
-        if found.state.is_paused(tx.now) and found.row.paused_by == NO_LONGER_DECLARED:
+        if _has_vanished(tx, found.row, found.state):
             measure = Measure.RESUME
         return _Case(wanted.id, measure, one, found, stored, differences)
 
@@ -231,6 +239,10 @@ class DeclarationVerbs:
 
 def _belongs(row: ScheduleRow, named: str) -> bool:
     return row.app == named and row.declared is not None and row.deleted_at is None
+
+
+def _has_vanished(tx: Transaction, row: ScheduleRow, state: State) -> bool:
+    return state.is_paused(tx.now) and row.paused_by == NO_LONGER_DECLARED
 
 
 def _vanished(tx: Transaction, found: Found) -> _Case:

@@ -83,8 +83,26 @@ def record_of(tx: Transaction, run: RunRow, schedule_id: str) -> ledger.Record:
         run.ended_at,
         run.error,
         run.rounds,
-        *(ledger.Asks(question.kind, question.who, question.expires_at) for question in asked),
+        asks=next((ledger.Asks(question.kind, question.who, question.expires_at) for question in asked), None),
+        lacks=_lacking(tx, run),
     )
+
+
+def lacks(tx: Transaction, target: str, since: int) -> bool:
+    """Whether no living worker takes up the target, for which something is ready since then.
+
+    What no program has ever registered is taken up by all of them.
+    """
+    takers = tx.takers()
+    if len(tx.unregistered([target, f"{target.partition(':')[0]}:*"])) == 2:
+        takers = [taker._replace(targets=None) for taker in takers]
+    return ledger.is_forsaken(target, takers, since, tx.now)
+
+
+def _lacking(tx: Transaction, run: RunRow) -> str | None:
+    """The target of a run that could start and that nobody takes up."""
+    waits_for = tx.waits_for(run.ref) if run.status == Status.PENDING else None
+    return waits_for[0] if waits_for is not None and lacks(tx, *waits_for) else None
 
 
 def _step(line: NodeLine, run_is_over: bool) -> NodeStep:

@@ -46,7 +46,7 @@ from foliot.services.editing import (
     view_of,
 )
 from foliot.services.permission import Wish, wish_of
-from foliot.services.run_details import record_of
+from foliot.services.run_details import lacks, record_of
 from foliot.services.stretches import Stretch, stretch_of
 from foliot.services.views import Backfill, Estimate, Run, Schedule, backfill_view, run_view, schedule_view
 
@@ -359,6 +359,7 @@ def _stored(name: str, options: Mapping[str, Any]) -> Stored:
 
 def known_of(tx: Transaction, row: ScheduleRow, at: int) -> ledger.Known:
     (state,) = tx.states_seen([row.ref])
+    is_due = state.wake_at is not None and state.wake_at <= tx.now
     return ledger.Known(
         spec=Spec.from_canonical(row.spec),
         state=state,
@@ -371,6 +372,7 @@ def known_of(tx: Transaction, row: ScheduleRow, at: int) -> ledger.Known:
         now=tx.now,
         runs=[record_of(tx, run, row.id) for run in tx.runs_at(row.ref, at)],
         gap=tx.gap_at(row.ref, at),
+        lacks=row.target_name if is_due and lacks(tx, row.target_name, state.wake_at or 0) else None,
     )
 
 

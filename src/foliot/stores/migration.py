@@ -11,10 +11,10 @@ from foliot.domain.errors import Conflict
 if TYPE_CHECKING:
     from alembic.config import Config
 
-NEWEST = "0002"
+NEWEST = "0001"
 """The last link of the chain in `migrations/versions`; a test proves it."""
 
-_KNOWN = ("0001", "0002")
+_KNOWN = ("0001",)
 
 # Alembic keeps what it works on in globals of the process.
 _alembic_is_mine = threading.Lock()

@@ -5,7 +5,9 @@ from typing import Any
 
 from sqlalchemy import Select, Table, delete, func, insert, select, update
 
+from foliot.books.configurations import compiled
 from foliot.domain.grants import EVERYTHING, covers
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import OPEN, Kind, Reason, Status
 from foliot.domain.simulation import SimulatedRun
 from foliot.rows import ScheduleFilter, ScheduleRow
@@ -26,8 +28,8 @@ def read_plan(tx: SqlTransaction, ids: Collection[str] | None, start: int) -> Pl
     """What there is of these schedules, or of all, as it is to stand at the start: nothing is under way."""
     wanted = select(tables.schedules).where(_schedules.deleted_at.is_(None))
     schedules = [row for row in _read(tx, wanted) if ids is None or row["id"] in ids]
-    refs = {row["ref"] for row in schedules}
-    by_hand = [row for row in _read(tx, _skipped_by_hand(start)) if row["schedule_ref"] in refs]
+    refs = {row["ref"]: row["spec"] for row in schedules}
+    by_hand = [row for row in _read(tx, _skipped_by_hand(start)) if _is_named(refs.get(row["schedule_ref"]), row)]
     # Below all keys that the simulation gives to runs of its own.
     skipped = [row | {"ref": -number} for number, row in enumerate(by_hand, 1)]
     cursors = [
@@ -102,6 +104,11 @@ def _skipped_by_hand(start: int) -> Select[Any]:
         _runs.nominal_at > start,
         _runs.status.not_in([str(status) for status in OPEN]),
     )
+
+
+def _is_named(spec: str | None, run: dict[str, Any]) -> bool:
+    """Whether an edit has left its slot to the schedule, if that is simulated at all."""
+    return spec is not None and compiled(spec).matches(run["nominal_at"] // MICROSECONDS)
 
 
 def _at_rest(cursor: dict[str, Any], start: int, marks: int) -> dict[str, Any]:

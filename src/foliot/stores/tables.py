@@ -415,6 +415,8 @@ workers = Table(
     Column("seen_at", Number, nullable=False),
     Column("lease_until", Number),
     Column("stopped_at", Number),
+    # What it takes up, as a list in JSON; it says so as soon as it has learned it.
+    Column("targets", Text),
     sqlite_strict=True,
 )
 _LEASED = text("lease_until IS NOT NULL")

@@ -1,5 +1,9 @@
 """Workers: who holds leases, until when, and who is gone."""
 
+from collections.abc import Sequence
+from json import dumps, loads
+
+from foliot.domain.ledger import Taker
 from foliot.lines import WorkerLine
 from foliot.rows import Expired, News
 from foliot.stores.part import Part
@@ -10,6 +14,21 @@ class Workers(Part):
         """A new worker; its number is its own for ever."""
         text = "INSERT INTO workers (name, started_at, seen_at) VALUES (?, ?, ?) RETURNING ref"
         return int(self._all(text, name, self.now, self.now)[0][0])
+
+    def note_targets(self, worker: int, targets: Sequence[str]) -> None:
+        """What the worker takes up from now on."""
+        self._do("UPDATE workers SET targets = ? WHERE ref = ?", dumps(sorted(targets)), worker)
+
+    def takers(self) -> list[Taker]:
+        """What those take up that have not left."""
+        rows = self._all("SELECT targets, seen_at, lease_until FROM workers WHERE stopped_at IS NULL")
+        return [Taker(None if row[0] is None else loads(row[0]), row[1], row[2]) for row in rows]
+
+    def waits_for(self, run: int) -> tuple[str, int] | None:
+        """The target that a run waits for and since when it may start; None when it may not yet."""
+        text = "SELECT t.name, r.ready_at FROM runs r JOIN targets t ON t.ref = r.ready_for"
+        rows = self._all(f"{text} WHERE r.ref = ? AND r.ready_at <= ?", run, self.now)
+        return (str(rows[0][0]), int(rows[0][1])) if rows else None
 
     def worker_name(self, worker: int) -> str | None:
         rows = self._all("SELECT name FROM workers WHERE ref = ?", worker)

@@ -62,6 +62,11 @@ CREATE SEQUENCE public.backfills_ref_seq
     NO MAXVALUE
     CACHE 1;
 ALTER SEQUENCE public.backfills_ref_seq OWNED BY public.backfills.ref;
+CREATE TABLE public.costs (
+    run_ref bigint NOT NULL,
+    credits bigint NOT NULL,
+    deferred bigint NOT NULL
+);
 CREATE TABLE public.cursors (
     ref bigint NOT NULL,
     version bigint NOT NULL,
@@ -386,6 +391,7 @@ CREATE TABLE public.spendings (
     at bigint NOT NULL,
     reserved bigint NOT NULL,
     spent bigint,
+    is_over bigint DEFAULT 0 NOT NULL,
     CONSTRAINT spendings_owner_check CHECK (((owner = 'grant'::text) OR (owner = 'schedule'::text)))
 );
 CREATE SEQUENCE public.spendings_ref_seq
@@ -464,7 +470,8 @@ CREATE TABLE public.workers (
     started_at bigint NOT NULL,
     seen_at bigint NOT NULL,
     lease_until bigint,
-    stopped_at bigint
+    stopped_at bigint,
+    targets text
 );
 CREATE SEQUENCE public.workers_ref_seq
     START WITH 1
@@ -523,6 +530,8 @@ ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (ref);
 ALTER TABLE ONLY public.backfills
     ADD CONSTRAINT backfills_pkey PRIMARY KEY (ref);
+ALTER TABLE ONLY public.costs
+    ADD CONSTRAINT costs_pkey PRIMARY KEY (run_ref);
 ALTER TABLE ONLY public.cursors
     ADD CONSTRAINT cursors_pkey PRIMARY KEY (ref);
 ALTER TABLE ONLY public.deliveries
@@ -664,9 +673,17 @@ ALTER TABLE ONLY public.troubles
     ADD CONSTRAINT troubles_schedule_ref_fkey FOREIGN KEY (schedule_ref) REFERENCES public.schedules(ref);
 INSERT INTO alembic_version ("version_num") VALUES
 ('0001');
+INSERT INTO costs ("run_ref", "credits", "deferred") VALUES
+(-3, 20000, 0),
+(13, 20000, 1),
+(61, 20000, 0),
+(62, 20000, 0),
+(82, 20000, 0);
 INSERT INTO execution_requests ("ref", "key", "hash", "target", "caller", "grant_ref", "run", "attempt", "run_ref", "stage", "owner", "token", "lease_until", "verdict", "decided_by", "outcome", "created_at", "ended_at") VALUES
 (1, 'order-1', 'ae613b0d65ef0479d6f7da04774d6f8f', 'python:quick', 'local', 1, 'request-8d896b270eeb76cb', 1, NULL, 'done', 'a process that is gone', 1, 1794758490000000, NULL, NULL, '["success",null,"{\"order\":1}",null,null]', 1794758460000000, 1794758460000000),
-(2, 'order-2', 'fbabcb3b8f8947d6fcb674bdb043f257', 'python:long', 'local', 1, 'request-aa4fec79e348cdb9', 1, NULL, 'in_progress', 'a process that is gone', 1, 1794765630000000, NULL, NULL, NULL, 1794765570000000, NULL);
+(2, 'order-2', 'fbabcb3b8f8947d6fcb674bdb043f257', 'python:long', 'local', 1, 'request-aa4fec79e348cdb9', 1, NULL, 'in_progress', 'a process that is gone', 1, 1794765630000000, NULL, NULL, NULL, 1794765570000000, NULL),
+(3, 'order-3', '57edf57f14db1e3b16e5b46ab8639483', 'python:paid', 'local', 5, 'request-29e9aaeb54340350', 1, NULL, 'done', 'a process that is gone', 1, 1794765605000000, NULL, NULL, '["success",null,null,null,null]', 1794765575000000, 1794765575000000),
+(4, 'order-4', '691335124988e8d3a939c2fee1f3b1d7', 'python:long', 'local', 5, 'request-1e81103680d172d8', 1, NULL, 'in_progress', 'a process that is gone', 1, 1794765630000000, NULL, NULL, NULL, 1794765580000000, NULL);
 INSERT INTO kept_answers ("ref", "scope", "key", "fingerprint", "status", "headers", "body", "created_at") VALUES
 (1, 'local POST /api/v1/schedules', 'one', 'd5569488c53b7a2a4c6b1203423d216e2f7308466d186b5d9abd37a4654864ea', 201, '{"ETag": "\"1\""}', '{"id":"asked-for","name":"asked-for","app":null,"owner":"local","target":"python:quick","spec":{"summary":"Every 45 min (UTC)","timezone":"UTC","said":{"every":"45m","timezone":"UTC"},"canonical":{"at":[],"calendars":[],"end_at":null,"exclude":[],"intervals":[{"every":2700,"offset":0}],"jitter_mode":"after","jitter_us":0,"manual":false,"start_at":null,"timezone":"UTC"}},"policies":{"overlap":"skip","buffer":1000,"catchup":"none","catchup_window":null,"catchup_cap":100,"grace":"1m","lookahead":"1m","retry":null,"timeout":null,"limit":null,"pause_on_failure":false,"budget":null,"max_calls":null,"max_tokens":null,"max_credits":null},"labels":{},"token":1,"standing":"active","note":null,"paused_by":null,"paused_until":null,"next_at":"2026-11-15T13:30:00Z","swept_to":"2026-11-15T13:10:00Z","running":0,"held":0,"remaining":null,"grant":"grant-4","needs_attention":false,"created_at":"2026-11-15T13:10:00Z","updated_at":"2026-11-15T13:10:00Z","input":null,"memo":null}', 1794748200000000);
 INSERT INTO questions ("ref", "run_ref", "schedule_ref", "round", "kind", "data", "who", "reference", "asked_at", "expires_at", "at_expiry", "decision", "verdict", "feedback", "decided_by", "closed_at") VALUES
@@ -675,7 +692,7 @@ INSERT INTO revisions ("name", "number") VALUES
 ('grants', 1),
 ('keys', 2),
 ('targets', 2),
-('trail', 44),
+('trail', 45),
 ('webhooks', 1);
 INSERT INTO runs ("ref", "schedule_ref", "nominal_at", "due_at", "kind", "backfill", "attempt", "status", "reason", "hold", "occupies", "overlap", "orders", "grant_ref", "worker", "token", "losses", "rounds", "ready_for", "ready_at", "retry_of", "version", "created_at", "started_at", "ended_at", "input", "result", "error", "progress") VALUES
 (1, 4, 1794744300000000, 1794744300000000, 'slot', 0, 1, 'success', NULL, NULL, 1, NULL, NULL, 1, 1, 1, 0, 0, NULL, NULL, NULL, 1, 1794744300000000, 1794744300000000, 1794744300000000, NULL, NULL, NULL, NULL),
@@ -819,12 +836,14 @@ INSERT INTO runs ("ref", "schedule_ref", "nominal_at", "due_at", "kind", "backfi
 (157, 26, 1794765600000000, 1794765600000000, 'slot', 0, 1, 'success', NULL, NULL, 1, NULL, NULL, 1, 2, 1, 0, 0, NULL, NULL, NULL, 2, 1794765600000000, 1794765600000000, 1794765600000000, NULL, NULL, NULL, NULL),
 (158, 24, 1794765600000000, 1794765600000000, 'slot', 0, 1, 'success', NULL, NULL, 1, NULL, NULL, 1, 2, 1, 0, 0, NULL, NULL, NULL, 1, 1794765600000000, 1794765600000000, 1794765600000000, NULL, '{"nodes":{"note":"DONE","tick":"DONE"},"outputs":{}}', NULL, NULL),
 (159, 13, 1794765600000000, 1794766274826049, 'slot', 0, 2, 'pending', NULL, 'retry', 1, NULL, NULL, NULL, NULL, 0, 0, 0, 3, 1794766274826049, 152, 1, 1794765600000000, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO spendings ("ref", "owner", "owner_ref", "run_ref", "at", "reserved", "spent") VALUES
-(1, 'grant', 2, 13, 1794747600000000, 90000, 20000),
-(11, 'grant', 2, 61, 1794751200000000, 20000, 20000),
-(12, 'schedule', 23, 62, 1794751200000000, 50000, 20000),
-(13, 'grant', 2, 62, 1794751200000000, 50000, 20000),
-(14, 'grant', 2, 82, 1794758460000000, 20000, 20000);
+INSERT INTO spendings ("ref", "owner", "owner_ref", "run_ref", "at", "reserved", "spent", "is_over") VALUES
+(1, 'grant', 2, 13, 1794747600000000, 90000, NULL, 0),
+(11, 'grant', 2, 61, 1794751200000000, 20000, 20000, 0),
+(12, 'schedule', 23, 62, 1794751200000000, 50000, 20000, 0),
+(13, 'grant', 2, 62, 1794751200000000, 50000, 20000, 0),
+(14, 'grant', 2, 82, 1794758460000000, 20000, 20000, 0),
+(15, 'grant', 5, -3, 1794765575000000, 500000, 20000, 1),
+(16, 'grant', 5, -4, 1794765580000000, 20000, NULL, 0);
 INSERT INTO targets ("ref", "name", "registered_at") VALUES
 (1, 'dag:', 1794744000000000),
 (2, 'python:asking', 1794744000000000),
@@ -879,7 +898,8 @@ INSERT INTO trail ("ref", "at", "actor", "action", "subject", "details", "reques
 (43, 1794748200000000, 'local', 'schedule.create', 'schedule/asked-for', '{"target":"python:quick"}', '000000000002', 'testclient', '0e11ea73f6de4ac602bb74f96b69a6873e47598d6b1d62d61315a26320da6926'),
 (44, 1794751320000000, 'local', 'schedule.create', 'schedule/often', '{"target":"python:quick"}', NULL, NULL, '2d04c93ed975cd479f24fc09a4793e4223d1795962c32c417d9ee0f0f1e407e3'),
 (45, 1794758460000000, 'local', 'schedule.edit', 'schedule/often', '{"changed":["spec"],"token":2}', NULL, NULL, 'b55976b3b4051fc13419ca8c3e9062c36553f9188338b3a00e651c3ca6665423'),
-(46, 1794758465000000, 'local', 'schedule.backfill', 'schedule/filled', '{"backfill":1,"end":"2026-11-15T10:00:00Z","start":"2026-11-15T02:00:00Z","which":"missing"}', NULL, NULL, 'eb981a4ae43497810c86999247cda0593e0af781bc8ea6dc7d325d5293cd719f');
+(46, 1794758465000000, 'local', 'schedule.backfill', 'schedule/filled', '{"backfill":1,"end":"2026-11-15T10:00:00Z","start":"2026-11-15T02:00:00Z","which":"missing"}', NULL, NULL, 'eb981a4ae43497810c86999247cda0593e0af781bc8ea6dc7d325d5293cd719f'),
+(47, 1794765575000000, 'local', 'grant.create', 'grant/grant-5', '{"scopes":["graph:execute:dag:*","graph:execute:python:*"],"user":"ann"}', NULL, NULL, '15941c1bc584863f960cc2ed2db7fd7b382e661e8a3fb358a75c609f21d7526b');
 INSERT INTO users ("ref", "id", "role", "disabled_at", "created_at") VALUES
 (1, 'local', 'member', NULL, 1794744000000000),
 (2, 'ann', 'member', NULL, 1794744000000000),
@@ -887,15 +907,15 @@ INSERT INTO users ("ref", "id", "role", "disabled_at", "created_at") VALUES
 (4, 'old', 'member', 1794744000000000, 1794744000000000);
 INSERT INTO webhooks ("ref", "id", "owner", "url", "events", "secret_env", "all_owners", "created_at", "deleted_at") VALUES
 (1, '000000000001', 'local', 'https://hook.test/in', '["run.failed", "run.missed", "run.recovered", "budget.reached", "run.waiting"]', 'FOLIOT_WEBHOOK_TEST', 0, 1794744000000000, NULL);
-INSERT INTO workers ("ref", "name", "started_at", "seen_at", "lease_until", "stopped_at") VALUES
-(1, 'worker 1', 1794744000000000, 1794751320000000, NULL, 1794758460000000),
-(2, 'worker 2', 1794758460000000, 1794765600000000, 1794765630000000, NULL);
+INSERT INTO workers ("ref", "name", "started_at", "seen_at", "lease_until", "stopped_at", "targets") VALUES
+(1, 'worker 1', 1794744000000000, 1794751320000000, NULL, 1794758460000000, '["dag:*", "python:asking", "python:failing", "python:long", "python:paid", "python:quick"]'),
+(2, 'worker 2', 1794758460000000, 1794765600000000, 1794765630000000, NULL, '["dag:*", "python:asking", "python:failing", "python:long", "python:paid", "python:quick"]');
 INSERT INTO workflows ("ref", "id", "owner", "version", "dag", "hash", "created_at", "created_by") VALUES
 (1, 'flow', 'local', 1, '{"edges":[{"source":"tick","target":"note"}],"nodes":[{"data":{"kind":"schedule_based","schedule":{"cron_expr":"*/50 * * * *"}},"id":"tick","type":"trigger"},{"data":{"action":"note","retry":{"retries":0}},"id":"note","type":"action"}],"workflow_id":"flow"}', 'fd9efeb6df0262008ccbf784088e7e746d24c884fbe71d625056081618b13654', 1794744000000000, 'local'),
 (2, 'two', 'local', 1, '{"edges":[{"source":"start","target":"note"},{"source":"note","target":"again"}],"nodes":[{"data":{"kind":"manual"},"id":"start","type":"trigger"},{"data":{"action":"note","retry":{"retries":0}},"id":"note","type":"action"},{"data":{"action":"note","retry":{"retries":0}},"id":"again","type":"action"}],"workflow_id":"two"}', 'efb49c26c6d311ade3ee10e55e90047e90c17c83ac4d93ff2b7dbc9fea0a09d2', 1794744000000000, 'local');
 INSERT INTO accounts ("ref", "user_ref", "is_default", "balance", "is_limited", "created_at") VALUES
 (1, 1, 1, 0, 0, 1794744000000000),
-(2, 2, 1, 920000, 1, 1794744000000000);
+(2, 2, 1, 900000, 1, 1794744000000000);
 INSERT INTO api_keys ("ref", "id", "user_ref", "name", "digest", "rights", "expires_at", "revoked_at", "used_at", "created_at") VALUES
 (1, '000000000000', 1, 'admin', 'dbb6b6c3e0ba88db93f7ec167a8a1033ea15cd77432e5a8995975c1e03c0a282', '["admin", "decide", "read", "write"]', NULL, NULL, 1794748200000000, 1794744000000000);
 INSERT INTO node_states ("ref", "run", "workflow_ref", "user_id", "node", "path", "status", "attempt", "input", "output", "vars", "reason", "error", "usages", "idempotency_key", "started_at", "ended_at") VALUES
@@ -979,7 +999,8 @@ INSERT INTO grants ("ref", "user_ref", "account_ref", "scopes", "expires_at", "r
 (1, 1, 1, '["graph:execute:*"]', NULL, NULL, NULL, 1, 1794744000000000),
 (2, 2, 2, '["graph:execute:dag:*","graph:execute:python:*"]', NULL, NULL, '{"credits":90000,"per":"day","when_spent":"skip"}', 1, 1794744000000000),
 (3, 2, 2, '["graph:execute:dag:*","graph:execute:python:*"]', 1798761600000000, 1794748200000000, NULL, 1, 1794744000000000),
-(4, 1, 1, '["graph:execute:python:quick"]', NULL, NULL, NULL, 0, 1794748200000000);
+(4, 1, 1, '["graph:execute:python:quick"]', NULL, NULL, NULL, 0, 1794748200000000),
+(5, 2, 2, '["graph:execute:dag:*","graph:execute:python:*"]', NULL, NULL, '{"credits":500000,"per":"day","when_spent":"skip"}', 1, 1794765575000000);
 INSERT INTO notices ("ref", "event", "schedule_ref", "run_ref", "at", "data", "addressed_at") VALUES
 (1, 'budget.reached', 23, NULL, 1794747600000000, '{"reason":"over_budget","count":1,"first_at":"2026-11-15T13:00:00Z","last_at":"2026-11-15T13:00:00Z"}', 1794747600000000),
 (2, 'run.missed', 14, NULL, 1794758460000000, '{"count":1,"first_at":"2026-11-15T15:00:00Z","last_at":"2026-11-15T15:00:00Z"}', 1794758460000000),
@@ -1010,12 +1031,15 @@ INSERT INTO postings ("ref", "account_ref", "kind", "amount", "balance_after", "
 (2, 2, 'charge', -20000, 980000, 'foliot paid:2026-11-15T13:00:00Z/1/call', 1794747600000000),
 (3, 2, 'charge', -20000, 960000, 'foliot paid:2026-11-15T14:00:00Z/1/call', 1794751200000000),
 (4, 2, 'charge', -20000, 940000, 'foliot thrifty:2026-11-15T14:00:00Z/1/call', 1794751200000000),
-(5, 2, 'charge', -20000, 920000, 'foliot paid:2026-11-15T16:00:00Z/1/call', 1794758460000000);
+(5, 2, 'charge', -20000, 920000, 'foliot paid:2026-11-15T16:00:00Z/1/call', 1794758460000000),
+(6, 2, 'charge', -20000, 900000, 'foliot @order-3/1/call', 1794765575000000);
 INSERT INTO receipts ("ref", "account_ref", "source", "reference", "run_ref", "unit", "model", "tokens", "cost", "credits", "created_at") VALUES
 (1, 2, 'foliot', 'paid:2026-11-15T13:00:00Z/1/call', 13, 'call', NULL, NULL, '0.001', 20000, 1794747600000000),
 (2, 2, 'foliot', 'paid:2026-11-15T14:00:00Z/1/call', 61, 'call', NULL, NULL, '0.001', 20000, 1794751200000000),
 (3, 2, 'foliot', 'thrifty:2026-11-15T14:00:00Z/1/call', 62, 'call', NULL, NULL, '0.001', 20000, 1794751200000000),
-(4, 2, 'foliot', 'paid:2026-11-15T16:00:00Z/1/call', 82, 'call', NULL, NULL, '0.001', 20000, 1794758460000000);
+(4, 2, 'foliot', 'paid:2026-11-15T16:00:00Z/1/call', 82, 'call', NULL, NULL, '0.001', 20000, 1794758460000000),
+(5, 2, 'foliot', '@order-3/1/call', -3, 'call', NULL, NULL, '0.001', 20000, 1794765575000000),
+(6, 2, 'foliot', 'paid:2026-11-15T13:00:00Z/1/unpriced', 13, 'unpriced', NULL, NULL, NULL, NULL, 1794765585000000);
 INSERT INTO troubles ("schedule_ref", "times", "error", "since", "until") VALUES
 (18, 2, 'JSONDecodeError: Expecting value: line 1 column 1 (char 0)', 1794751200000000, 1794751260000000);
 INSERT INTO deliveries ("ref", "notice_ref", "webhook_ref", "tries", "next_at", "arrived_at", "error") VALUES
@@ -1038,19 +1062,19 @@ SELECT setval('public.accounts_ref_seq', 2);
 SELECT setval('public.api_keys_ref_seq', 1);
 SELECT setval('public.backfills_ref_seq', 1);
 SELECT setval('public.deliveries_ref_seq', 15);
-SELECT setval('public.execution_requests_ref_seq', 2);
+SELECT setval('public.execution_requests_ref_seq', 4);
 SELECT setval('public.gaps_ref_seq', 1);
-SELECT setval('public.grants_ref_seq', 4);
+SELECT setval('public.grants_ref_seq', 5);
 SELECT setval('public.kept_answers_ref_seq', 1);
 SELECT setval('public.node_states_ref_seq', 27);
 SELECT setval('public.notices_ref_seq', 21);
 SELECT setval('public.past_specs_ref_seq', 2);
-SELECT setval('public.postings_ref_seq', 5);
+SELECT setval('public.postings_ref_seq', 6);
 SELECT setval('public.questions_ref_seq', 1);
-SELECT setval('public.receipts_ref_seq', 4);
+SELECT setval('public.receipts_ref_seq', 6);
 SELECT setval('public.run_refs', 1);
 SELECT setval('public.schedules_ref_seq', 26);
-SELECT setval('public.spendings_ref_seq', 14);
+SELECT setval('public.spendings_ref_seq', 16);
 SELECT setval('public.targets_ref_seq', 7);
 SELECT setval('public.users_ref_seq', 4);
 SELECT setval('public.webhooks_ref_seq', 1);

@@ -75,6 +75,8 @@ class WrittenSchedule(Given):
     set: str | None
     """The set that declares it."""
     options: dict[str, Json]
+    vanished: bool
+    """It is in its set no more, and paused for that: to declare it would resume it."""
 
 
 def _shown(applied: AppliedSet) -> ShownSet:
@@ -113,11 +115,12 @@ def written(
     found = asked.verbs.declarations.written(set, after=place[0] if place else None, limit=limit + 1)
     items = [
         WrittenSchedule(
-            name=options["name"],
-            set=declared_by,
-            options={key: value for key, value in options.items() if key != "name"},
+            name=one.options["name"],
+            set=one.set,
+            options={key: value for key, value in one.options.items() if key != "name"},
+            vanished=one.is_vanished,
         )
-        for _, declared_by, options in found[:limit]
+        for one in found[:limit]
     ]
-    last = cursor_of(found[limit - 1][0]) if len(found) > limit else None
+    last = cursor_of(found[limit - 1].id) if len(found) > limit else None
     return answered(Listed[WrittenSchedule](items=items, next=last))

@@ -215,6 +215,14 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "costs",
+        sa.Column("run_ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("credits", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("deferred", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.PrimaryKeyConstraint("run_ref", name=op.f("costs_pkey")),
+        sqlite_strict=True,
+    )
+    op.create_table(
         "spendings",
         sa.Column("ref", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("owner", sa.Text(), nullable=False),
@@ -223,6 +231,9 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("reserved", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("spent", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column(
+            "is_over", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), server_default=sa.text("0"), nullable=False
+        ),
         sa.CheckConstraint("owner = 'grant' OR owner = 'schedule'", name=op.f("spendings_owner_check")),
         sa.PrimaryKeyConstraint("ref", name=op.f("spendings_pkey")),
         sqlite_strict=True,
@@ -307,6 +318,7 @@ def upgrade() -> None:
         sa.Column("seen_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("lease_until", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("stopped_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("targets", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("ref", name=op.f("workers_pkey")),
         sqlite_strict=True,
     )
