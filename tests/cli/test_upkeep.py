@@ -66,8 +66,8 @@ def test_a_database_that_is_not_there_or_not_of_this_release_is_refused_and_left
     empty.touch()
     assert foliot("audit", "--database", f"sqlite:///{empty}").exit_code == 4
     assert foliot("migrate", "--check", "--database", f"sqlite:///{empty}").exit_code == 1
-    assert foliot("migrate", "--database", f"sqlite:///{empty}").output == "no schema before, 0001 now\n"
-    assert foliot("migrate", "--check", "--database", f"sqlite:///{empty}").output == "schema 0001, the newest\n"
+    assert foliot("migrate", "--database", f"sqlite:///{empty}").output == "no schema before, 0002 now\n"
+    assert foliot("migrate", "--check", "--database", f"sqlite:///{empty}").output == "schema 0002, the newest\n"
     assert foliot("audit", "--database", f"sqlite:///{empty}").exit_code == 0
 
 
