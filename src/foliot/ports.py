@@ -10,6 +10,7 @@ from foliot.domain.credits import Meter, RunLimits, Usage
 from foliot.domain.generation import Gap
 from foliot.domain.grants import Grant
 from foliot.domain.ledger import Taker
+from foliot.domain.notices import Carried, Letter
 from foliot.domain.questions import Answer, Question
 from foliot.domain.runs import OnUnknown, Order, Status
 from foliot.domain.schedule import State
@@ -470,31 +471,6 @@ class Gate(Protocol):
 
     async def execute(self, launch: Launch, control: Control) -> Outcome:
         """Execute the run and say how it ended. Failures of the run are outcomes; Unavailable means: not begun."""
-
-
-class Letter(NamedTuple):
-    """What is sent to a webhook."""
-
-    url: str
-    secret_env: str
-    """Where the secret is that signs it."""
-    delivery: str
-    """By which its receiver knows it again."""
-    event: str
-    body: bytes
-    at: int
-    """When it is signed, in seconds since 1970."""
-
-
-class Carried(NamedTuple):
-    """What came of sending it."""
-
-    status: int | None
-    """What was answered, if anything was."""
-    error: str | None
-    """Why it has not arrived; None when it has."""
-    wait: float | None = None
-    """Its receiver wants to be left alone for so many seconds."""
 
 
 class Carrier(Protocol):

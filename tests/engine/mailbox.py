@@ -5,7 +5,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from foliot.ports import Carried, Letter
+from foliot.domain.notices import Carried, Letter
 
 ARRIVED = Carried(200, None)
 REFUSED = Carried(500, "it answered 500")

@@ -9,10 +9,9 @@ import pytest
 
 from foliot import Context
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.notices import MOST_TRIES, Event
+from foliot.domain.notices import MOST_TRIES, Carried, Event
 from foliot.engine.notifier import AT_ONCE, AT_ONCE_TO_ONE
 from foliot.engine.settings import EngineSettings
-from foliot.ports import Carried
 from foliot.services.webhooks import Delivered, Webhook
 from foliot.testing import World
 from tests.engine.mailbox import ARRIVED, HOOK, REFUSED, SECRET, Mailbox

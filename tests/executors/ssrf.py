@@ -8,9 +8,9 @@ from ipaddress import ip_network
 from typing import Any, NamedTuple
 
 from foliot import Invalid, Unavailable
+from foliot.domain.notices import Carried, Letter
 from foliot.executors.carrying import LONGEST_ANSWER, LetterCarrier
 from foliot.executors.outbound import GuardedCaller
-from foliot.ports import Carried, Letter
 
 SECRET_ENV = "FOLIOT_WEBHOOK_SSRF"
 PUBLIC = "8.8.8.8"

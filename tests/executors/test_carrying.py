@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from foliot import Invalid
+from foliot.domain.notices import Carried, Letter
 from foliot.domain.signing import is_signed
 from foliot.executors.carrying import LONGEST_ANSWER, LetterCarrier, guarded_caller
-from foliot.ports import Carried, Letter
 from tests.executors.receiver import Reply, a_free_port, a_receiver
 
 SECRET_ENV, SECRET = "FOLIOT_WEBHOOK_TEST", "sixteen letters or more"

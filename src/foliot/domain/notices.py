@@ -223,3 +223,28 @@ def secret_env_of(name: object) -> str:
             f" FOLIOT_WEBHOOK_SHOP, got {name!r:.200}"
         )
     return name
+
+
+class Letter(NamedTuple):
+    """What is sent to a webhook."""
+
+    url: str
+    secret_env: str
+    """Where the secret is that signs it."""
+    delivery: str
+    """By which its receiver knows it again."""
+    event: str
+    body: bytes
+    at: int
+    """When it is signed, in seconds since 1970."""
+
+
+class Carried(NamedTuple):
+    """What came of sending it."""
+
+    status: int | None
+    """What was answered, if anything was."""
+    error: str | None
+    """Why it has not arrived; None when it has."""
+    wait: float | None = None
+    """Its receiver wants to be left alone for so many seconds."""

@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeVar
 
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.notices import Envelope, Subscriber, delivery_id, is_for, message_of, next_try
+from foliot.domain.notices import Carried, Envelope, Letter, Subscriber, delivery_id, is_for, message_of, next_try
 from foliot.engine.settings import EngineSettings
-from foliot.ports import Carried, Carrier, Database, Letter, Transaction
+from foliot.ports import Carrier, Database, Transaction
 from foliot.rows import Parcel, WebhookRow
 
 T = TypeVar("T")

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 from foliot.domain.addresses import Network
 from foliot.domain.errors import Invalid, Refusal, Unavailable
-from foliot.domain.notices import has_arrived
+from foliot.domain.notices import Carried, Letter, has_arrived
 from foliot.executors.answers import quote, wait_asked_for
 from foliot.executors.messages import agent, signed
 from foliot.executors.secret_names import secret_named
-from foliot.ports import Carried, Letter
 
 if TYPE_CHECKING:
     from foliot.executors.outbound import GuardedCaller

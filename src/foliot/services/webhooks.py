@@ -15,10 +15,10 @@ from foliot.books.entries import Entries
 from foliot.domain.access import Right
 from foliot.domain.errors import Conflict, Denied, NotFound, TooMany, Unavailable
 from foliot.domain.instants import MICROSECONDS, moment_of
-from foliot.domain.notices import TEST, Envelope, Event, delivery_id, events_of, message_of, secret_env_of
+from foliot.domain.notices import TEST, Envelope, Event, Letter, delivery_id, events_of, message_of, secret_env_of
 from foliot.domain.policies import limit_of, switch_of
 from foliot.domain.schedule import name_of
-from foliot.ports import Carrier, Letter, Transaction
+from foliot.ports import Carrier, Transaction
 from foliot.rows import DeliveryRow, WebhookRow
 from foliot.services.desk import Desk
 
