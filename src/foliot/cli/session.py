@@ -54,7 +54,8 @@ class Session:
 
         profile = read_profile()
         told = (lambda line: print(f"foliot: {line}", file=sys.stderr)) if self._is_debugged else (lambda _: None)
-        return Client(server_url(self._url, profile), api_key(self._key_file, profile), told=told)
+        url = server_url(self._url, profile)
+        return Client(url, api_key(self._key_file, profile, url), told=told)
 
     @property
     def is_for_people(self) -> bool:
