@@ -21,7 +21,7 @@ Limit = Annotated[int, Option(min=0, metavar="N", help="How many at most; 0 is a
 
 def path_of(*parts: object) -> str:
     """Where something is on the server, whatever it is called."""
-    return "".join(f"/{quote(str(part), safe='')}" for part in parts)
+    return "".join(f"/{quote(str(part), safe='', errors='surrogatepass')}" for part in parts)
 
 
 class Session:
