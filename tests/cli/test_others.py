@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.cli.conftest import CommandLine
 
+EVERYTHING = "graph:execute:*"
 DAILY = ("--target", "digest", "--cron", "0 9 * * *")
 RANGE = ("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T23:00:00Z")
 
@@ -21,6 +22,17 @@ def test_a_grant_is_made_extended_and_revoked(foliot: CommandLine) -> None:
     assert f"Revoke {grant} of ann" in foliot.refused(2, "grant", "revoke", grant)
     assert foliot.json("grant", "revoke", grant, "--stop", "--yes")["revoked_at"] is not None
     assert foliot.json("grant", "show", grant)["revoked_at"] is not None
+
+
+def test_everything_is_permitted_when_that_is_said_besides(foliot: CommandLine) -> None:
+    said = foliot.refused(2, "grant", "create", "--scope", EVERYTHING)
+    assert "say `everything` besides, or name targets" in said
+    made = foliot.json("grant", "create", "--scope", EVERYTHING, "--everything")
+    assert made["scopes"] == [EVERYTHING]
+    narrow = foliot.json("grant", "create", "--scope", "graph:execute:python:digest")["id"]
+    assert "goes with a --scope" in foliot.refused(2, "grant", "extend", narrow, "--everything")
+    wide = foliot.json("grant", "extend", narrow, "--scope", EVERYTHING, "--everything")
+    assert wide["scopes"] == [EVERYTHING]
 
 
 def test_an_account_is_topped_up_once_for_each_reference(foliot: CommandLine) -> None:
