@@ -44,6 +44,7 @@ COMMANDS = {
     "schedules.times": "schedule times",
     "schedules.trigger": "schedule trigger",
     "users.list": "user list",
+    "users.put": "user put",
     "webhooks.list": "webhook list",
     "workflows.list": "workflow list",
 }
