@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +13,11 @@ from tests.cli.conftest import CommandLine
 
 ODD = {"id": "x\ud800", "note": "größer 中 😀 \ud83d", "more": {"list": [{"deep": "\udfff"}]}}
 VIEW = View({"ID": "id", "NOTE": "note", "MORE": "more"})
-READ = {Output.JSON: json.loads, Output.JSONL: json.loads, Output.YAML: yaml.safe_load}
+READ: dict[Output, Callable[[str], Any]] = {
+    Output.JSON: json.loads,
+    Output.JSONL: json.loads,
+    Output.YAML: yaml.safe_load,
+}
 
 
 @pytest.mark.parametrize("output", Output)

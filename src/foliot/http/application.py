@@ -164,9 +164,8 @@ def _failed(request: Request, error: Exception) -> Response:
 def _methods_of(request: Request) -> list[str]:
     """Those of all routes of this path: each has its own."""
     routes = [route for route in request.app.router.routes if isinstance(route, APIRoute)]
-    return sorted(
-        {method for route in routes if route.matches(request.scope)[0] is not Match.NONE for method in route.methods}
-    )
+    found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in found for method in route.methods or ()})
 
 
 def _crashed(request_id: str, error: Exception) -> Response:
