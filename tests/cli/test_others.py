@@ -82,6 +82,15 @@ def test_a_backfill_is_shown_first_and_waited_for(foliot: CommandLine, name: str
     assert foliot.json("backfill", "show", str(done["id"]))["done"] == 3
 
 
+def test_a_backfill_of_nothing_is_said_to_be_none_and_not_begun(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DAILY)
+    foliot("schedule", "backfill", name, *RANGE, "--yes", "--wait", "--timeout", "60s")
+    again = foliot.run("schedule", "backfill", name, *RANGE, "--wait")
+    assert (again.exit_code, again.stdout) == (0, "")
+    assert "there is nothing to run" in again.stderr
+    assert len(foliot("backfill", "list", name, "-o", "name").split()) == 1
+
+
 def test_a_backfill_whose_runs_fail_exits_with_1(foliot: CommandLine, name: str) -> None:
     foliot("schedule", "create", name, "--target", "broken", "--cron", "0 9 * * *")
     result = foliot.run("schedule", "backfill", name, *RANGE, "--yes", "--wait", "--timeout", "60s")
