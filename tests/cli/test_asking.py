@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from foliot.cli.profile import Profile, write_profile
+from foliot.cli.profile import Profile, keep_private, kept_key_path, write_profile
 from tests.cli.conftest import CommandLine, Served
 
 
@@ -75,6 +75,21 @@ def test_the_flag_goes_before_the_environment_and_that_before_the_profile(
     assert "opens nothing" in foliot.refused(
         6, "schedule", "show", "absent", "--url", served.url, "--key-file", str(key)
     )
+
+
+def test_each_server_of_this_machine_is_asked_by_the_key_that_is_kept_for_it(
+    foliot: CommandLine, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    write_profile(Profile("http://127.0.0.1:1", "flt_of_the_other"))
+    keep_private(kept_key_path(served.url), f"{served.key}\n")
+    foliot.environment.update(FOLIOT_URL="", FOLIOT_KEY="")
+    assert "no schedule" in foliot.refused(3, "schedule", "show", "absent", "--url", served.url)
+    assert foliot("key", "show", "--url", served.url) == f"{served.key}\n"
+    assert foliot("key", "show") == "flt_of_the_other\n"
+    foliot.environment["FOLIOT_URL"] = served.url
+    assert "no schedule" in foliot.refused(3, "schedule", "show", "absent")
+    assert "URL" in foliot.refused(2, "schedule", "show", "absent", "--url", "http://127.0.0.1:port")
 
 
 @pytest.mark.parametrize("text", ["url = [", "key = 7"])

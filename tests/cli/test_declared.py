@@ -100,6 +100,18 @@ def test_what_vanished_is_not_exported_so_that_applying_the_export_changes_nothi
     assert foliot("schedule", "export", named, "-o", "name") == f"{named}\n"
 
 
+def test_what_vanished_and_is_paused_already_is_not_told_to_be_as_declared(foliot: CommandLine, file: Path) -> None:
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    digest = f"{set_in(file)}-digest"
+    foliot("schedule", "pause", digest, "--note", "mine")
+    first, rest = file.read_text().split("- name:", 1)
+    file.write_text(first + "- name:" + rest.split("- name:", 1)[1])
+    shown = foliot("schedule", "plan", "-f", str(file), "--check").splitlines()
+    assert shown[0] == f"{set_in(file)}, planned: 1 vanished (paused already), 1 as declared"
+    assert shown[1] == f"- {digest}: vanished, it stays paused: mine"
+    assert foliot("schedule", "apply", "-f", str(file)).startswith(f"{set_in(file)}, planned: 1 vanished")
+
+
 def test_names_of_what_is_exported_can_be_chosen(foliot: CommandLine, file: Path) -> None:
     foliot("schedule", "apply", "-f", str(file), "--yes")
     name = f"{set_in(file)} weekly"

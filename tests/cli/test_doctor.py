@@ -126,6 +126,30 @@ def test_a_schema_of_another_release_is_told_with_the_way_to_this_one_or_back(da
     app.close()
 
 
+def test_a_url_that_is_none_has_the_remedy_of_a_wrong_url() -> None:
+    (found,) = run_doctor("mysql://x")
+    assert (found["name"], found["verdict"]) == ("database", "fail")
+    assert "sqlite:///file.db or postgresql://host/name" in found["what"]
+    assert found["remedy"].startswith("write it so: by --database")
+
+
+def test_where_the_default_is_not_there_it_is_asked_which_database_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FOLIOT_DATABASE", raising=False)
+    foliot = CommandLine({})
+    for command in (("migrate",), ("migrate", "--check"), ("backup", "copy.db")):
+        said = foliot.refused(3, *command)
+        assert "no database here by the name that is the default, sqlite:///foliot.db: say with --database" in said
+    (found,) = run_doctor(None)
+    assert found["remedy"].startswith("name it with --database")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "foliot.toml").write_text('database = "sqlite:///jobs.db"\n')
+    assert "now" in foliot("migrate")
+    assert (tmp_path / "jobs.db").exists()
+
+
 def test_a_server_that_cannot_be_reached_is_told() -> None:
     (found,) = run_doctor("postgresql://localhost:1/nobody")
     assert (found["name"], found["verdict"]) == ("database", "fail")

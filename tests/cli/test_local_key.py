@@ -1,6 +1,8 @@
 """The key of whoever starts a server: when it is made, where it is kept, and when none is needed or nobody has one."""
 
+import socket
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from foliot import Conflict, Foliot, Invalid
 from foliot.cli.local_key import find_key
-from foliot.cli.profile import Profile, profile_path, read_profile, write_profile
+from foliot.cli.profile import Profile, api_key, profile_path, read_profile, write_profile
 from foliot.cli.welcome import welcome
 from foliot.serving import Server
 
@@ -52,11 +54,11 @@ def key_in_profile(program: Foliot) -> bool:
 
 
 def test_the_first_start_makes_a_key_that_only_its_user_can_read(program: Foliot, server: Server, config: Path) -> None:
-    assert find_key(program, server) == config / "profile.toml"
+    assert find_key(program, server) == (config / "profile.toml", None)
     assert read_profile().url == server.url
     assert key_in_profile(program)
     private = [config, config / "keys", config / "profile.toml", *(config / "keys").iterdir()]
-    assert [stat.S_IMODE(path.stat().st_mode) & 0o077 for path in private] == [0, 0, 0, 0]
+    assert [stat.S_IMODE(path.stat().st_mode) & 0o077 for path in private] == [0] * 5
 
 
 def test_a_profile_that_opens_the_database_is_kept(program: Foliot, server: Server) -> None:
@@ -94,17 +96,83 @@ def test_a_key_that_was_revoked_is_replaced(program: Foliot, server: Server) -> 
     assert len(keys(program)) == 2
 
 
-def test_a_profile_for_another_machine_is_left_alone(
-    program: Foliot, server: Server, config: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_profile_for_another_machine_is_left_alone(program: Foliot, server: Server, config: Path) -> None:
     write_profile(Profile("https://foliot.example", MADE_ELSEWHERE))
-    path = find_key(program, server)
+    kept = find_key(program, server)
     assert read_profile() == Profile("https://foliot.example", MADE_ELSEWHERE)
-    assert path is not None
-    assert path.parent == config / "keys"
-    assert program.parts.doorkeeper.identify(path.read_text().strip()) is not None
-    assert f"is for https://foliot.example, and is left so: say --url {server.url}" in caplog.text
-    assert path.read_text().strip() not in caplog.text
+    assert kept is not None
+    assert kept.path.parent == config / "keys"
+    assert program.parts.doorkeeper.identify(kept.path.read_text().strip()) is not None
+    asked = f"commands ask https://foliot.example, as the profile says: have them ask this one by --url {server.url}"
+    assert kept.note == asked
+    assert api_key(None, read_profile(), server.url) == kept.path.read_text().strip()
+
+
+def test_a_second_server_leaves_the_profile_to_the_first_while_that_answers(
+    program: Foliot, server: Server, tmp_path: Path
+) -> None:
+    server.start()
+    find_key(program, server)
+    first = read_profile()
+    other = Foliot(f"sqlite:///{tmp_path / 'two.db'}", name="other")
+    second = Server(other.asgi(), "127.0.0.1", 0)
+    kept = find_key(other, second)
+    assert kept is not None
+    assert read_profile() == first
+    said = f"        commands ask {server.url}, as the profile says: have them ask this one by --url {second.url}"
+    assert welcome(other, second, kept).splitlines()[3] == said
+    keys_kept = {url: api_key(None, read_profile(), url) for url in (server.url, second.url)}
+    assert program.parts.doorkeeper.identify(keys_kept[server.url] or "") is not None
+    assert other.parts.doorkeeper.identify(keys_kept[second.url] or "") is not None
+    assert stat.S_IMODE(kept.path.stat().st_mode) == 0o600
+    second.stop()
+    other.close()
+
+
+def test_a_server_takes_the_profile_of_one_that_no_longer_answers_and_says_so(
+    program: Foliot, server: Server, tmp_path: Path
+) -> None:
+    find_key(program, server)
+    before = read_profile()
+    server.start()
+    server.stop()
+    other = Foliot(f"sqlite:///{tmp_path / 'two.db'}", name="other")
+    second = Server(other.asgi(), "127.0.0.1", 0)
+    kept = find_key(other, second)
+    assert kept == (profile_path(), f"commands ask this one now: nobody answers at {before.url} any more")
+    assert read_profile().url == second.url
+    assert key_in_profile(other)
+    assert api_key(None, read_profile(), server.url) == before.key
+    second.stop()
+    other.close()
+
+
+def test_what_answers_and_is_no_server_of_ours_does_not_keep_the_profile(program: Foliot, server: Server) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+
+        def answer() -> None:
+            connection, _ = stranger.accept()
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnope")
+            connection.close()
+
+        threading.Thread(target=answer, daemon=True).start()
+        write_profile(Profile(f"http://127.0.0.1:{stranger.getsockname()[1]}", MADE_ELSEWHERE))
+        find_key(program, server)
+    assert read_profile().url == server.url
+
+
+def test_a_key_is_shown_to_no_server_but_its_own(server: Server) -> None:
+    write_profile(Profile("https://foliot.example", MADE_ELSEWHERE))
+    assert api_key(None, read_profile(), "https://foliot.example/") == MADE_ELSEWHERE
+    assert api_key(None, read_profile(), "https://elsewhere.example") is None
+    write_profile(Profile(None, MADE_ELSEWHERE))
+    assert api_key(None, read_profile(), "https://elsewhere.example") == MADE_ELSEWHERE
+
+
+def test_localhost_and_its_number_are_one_server(program: Foliot, server: Server) -> None:
+    find_key(program, server)
+    assert api_key(None, read_profile(), f"http://localhost:{server.port}") == read_profile().key
 
 
 def test_it_does_not_listen_to_other_machines_while_nobody_has_a_key(program: Foliot, open_server: Server) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.cli.conftest import CommandLine
 
+EVERYTHING = "graph:execute:*"
 DAILY = ("--target", "digest", "--cron", "0 9 * * *")
 RANGE = ("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T23:00:00Z")
 
@@ -23,7 +24,23 @@ def test_a_grant_is_made_extended_and_revoked(foliot: CommandLine) -> None:
     assert foliot.json("grant", "show", grant)["revoked_at"] is not None
 
 
+def test_everything_is_permitted_when_that_is_said_besides(foliot: CommandLine) -> None:
+    said = foliot.refused(2, "grant", "create", "--scope", EVERYTHING)
+    assert "say `everything` besides, or name targets" in said
+    made = foliot.json("grant", "create", "--scope", EVERYTHING, "--everything")
+    assert made["scopes"] == [EVERYTHING]
+    narrow = foliot.json("grant", "create", "--scope", "graph:execute:python:digest")["id"]
+    assert "goes with a --scope" in foliot.refused(2, "grant", "extend", narrow, "--everything")
+    wide = foliot.json("grant", "extend", narrow, "--scope", EVERYTHING, "--everything")
+    assert wide["scopes"] == [EVERYTHING]
+
+
 def test_an_account_is_topped_up_once_for_each_reference(foliot: CommandLine) -> None:
+    said = foliot.refused(3, "account", "top-up", "kim", "500", "--reference", "invoice-7")
+    assert "there is no user 'kim': `foliot user list` shows those that there are, and `foliot user put` makes" in said
+    assert "there is no user 'kim'" in foliot.refused(3, "account", "limit", "kim", "--unlimited")
+    assert "kim" not in foliot("user", "list", "-o", "name").split()
+    foliot("user", "put", "kim")
     for _ in range(2):
         account = foliot.json("account", "top-up", "kim", "500", "--reference", "invoice-7")
     assert (account["user"], account["balance"]) == ("kim", 500)
@@ -63,6 +80,15 @@ def test_a_backfill_is_shown_first_and_waited_for(foliot: CommandLine, name: str
     assert (done["started"], done["running"]) == (3, 0)
     assert foliot("backfill", "list", name, "-o", "name") == f"{done['id']}\n"
     assert foliot.json("backfill", "show", str(done["id"]))["done"] == 3
+
+
+def test_a_backfill_of_nothing_is_said_to_be_none_and_not_begun(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DAILY)
+    foliot("schedule", "backfill", name, *RANGE, "--yes", "--wait", "--timeout", "60s")
+    again = foliot.run("schedule", "backfill", name, *RANGE, "--wait")
+    assert (again.exit_code, again.stdout) == (0, "")
+    assert "there is nothing to run" in again.stderr
+    assert len(foliot("backfill", "list", name, "-o", "name").split()) == 1
 
 
 def test_a_backfill_whose_runs_fail_exits_with_1(foliot: CommandLine, name: str) -> None:

@@ -68,7 +68,10 @@ def test_a_run_is_shown_with_its_attempts(foliot: CommandLine, broken: str) -> N
     assert again.exit_code == 1
     shown = foliot.json("run", "show", json.loads(again.stdout)["id"])
     assert [attempt["attempt"] for attempt in shown["attempts"]] == [1, 2]
-    assert "ATTEMPT" in foliot("run", "show", run)
+    people = foliot("run", "show", run).splitlines()
+    header = next(line for line in people if "ATTEMPT" in line)
+    assert header.split() == ["ATTEMPT", "STATUS", "REASON", "STARTED", "ENDED", "ERROR"]
+    assert max(map(len, people)) < 160
 
 
 def test_a_run_is_stopped_when_that_is_meant(foliot: CommandLine, patient: str) -> None:
@@ -92,6 +95,11 @@ def test_whoever_watches_sees_runs_change_and_not_what_was_over_before(foliot: C
         assert "cancelled" in (json.loads(line)["status"] for line in lines)
         watching.send_signal(signal.SIGINT)
         assert watching.wait(10) == 130
+
+
+def test_an_id_of_no_characters_is_refused_in_words(foliot: CommandLine) -> None:
+    assert "an id takes at least one character, got ''" in foliot.refused(2, "run", "show", "")
+    assert "an id takes at least one character, got ''" in foliot.refused(2, "schedule", "delete", "", "--yes")
 
 
 def test_a_run_that_is_not_there_is_not_found(foliot: CommandLine) -> None:

@@ -47,6 +47,16 @@ def test_what_is_wrong_is_refused_in_words(
     assert said in foliot.refused(2, "schedule", "create", name, *arguments)
 
 
+def test_a_target_that_nobody_has_registered_is_warned_about(foliot: CommandLine, name: str) -> None:
+    made = foliot.run("schedule", "create", name, "--target", "diggest", "--cron", "0 9 * * *")
+    assert made.exit_code == 0
+    assert "warning: No program has registered 'python:diggest' yet" in made.stderr
+    assert "warning" not in made.stdout
+    assert "warning" not in foliot.run("schedule", "create", f"{name}-known", *DIGEST).stderr
+    assert "not_registered" in foliot.run("schedule", "edit", f"{name}-known", "--target", "absent", "--dry-run").stderr
+    assert foliot.run("schedule", "create", f"{name}-q", "--target", "diggest", "--manual", "-q").stderr == ""
+
+
 def test_a_name_that_is_taken_is_a_conflict(foliot: CommandLine, name: str) -> None:
     foliot("schedule", "create", name, *DIGEST)
     assert "there is a schedule" in foliot.refused(4, "schedule", "create", name, *DIGEST)

@@ -38,6 +38,8 @@ from foliot.stores.tables import metadata
 from tests.docs.commands import commands, examples_of
 from tests.docs.pages import ROOT, blocks
 
+CLI = (ROOT / "docs" / "reference" / "cli.md").read_text()
+
 REFERENCE = ROOT / "docs" / "reference"
 
 PUBLIC: dict[str, Any] = {
@@ -361,3 +363,25 @@ def test_every_example_of_a_command_is_one() -> None:
             while hasattr(found, "list_commands"):
                 _, found, args = found.resolve_command(context, args)
             found.make_context(found.name, args, parent=context)
+
+
+def test_it_is_said_which_commands_ask_a_server_and_which_do_not() -> None:
+    (said,) = re.findall(r"\*\*Where and as whom\.\*\* All ask a server but(.*?)\n\n", CLI, re.DOTALL)
+    never, sometimes = said.split("So do")
+    asking = {path for path, command, _ in commands() if "url" in {one.name for one in command.params}}
+    named = {f"foliot {name}".replace("settings", "settings show") for name in re.findall(r"`([^`]+)`", never)}
+    # It is asked of which server the key is, and the server nothing.
+    assert named == {path for path, _, _ in commands()} - asking | {"foliot key show"}
+    with_database = {
+        path for path, command, _ in commands() if path in asking and "database" in {one.name for one in command.params}
+    }
+    said_of = {word for word in re.findall(r"`([^`]+)`", sometimes) if not word.startswith("--")}
+    assert with_database == {f"foliot {name}" for name in said_of}
+
+
+def test_the_loggers_that_are_named_are_there() -> None:
+    (said,) = re.findall(r"\*\*The log\*\*(.*?)\n\n", CLI, re.DOTALL)
+    written = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    named = set(re.findall(r"`(foliot[.\w]*)`", said))
+    assert named >= {"foliot.decisions", "foliot.access", "foliot.http"}
+    assert {name for name in named if f'getLogger("{name}")' not in written} == set()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,8 +50,11 @@ def served(page: Path, folder: Path, until: str | None = None) -> Iterator[Servi
     for block in blocks(page, "python"):
         if block.file is not None:
             (folder / block.file).write_text(block.text)
-    program, _, *arguments = shlex.split(server.text)
-    serving = Serving(folder, *arguments, command=MAKE if program == "make" else [BIN / "foliot"])
+    words = shlex.split(server.text)
+    settings = [*takewhile(lambda word: "=" in word, words)]
+    program, _, *arguments = words[len(settings) :]
+    said = dict(setting.split("=", 1) for setting in settings)
+    serving = Serving(folder, *arguments, command=MAKE if program == "make" else [BIN / "foliot"], environment=said)
     # Whatever make says of the set-up comes before, and what runs go on to say behind.
     output = server.output.replace(":8420", ":…").replace("~/.config", "…") if until is None else f"…{until}"
     shown = pattern_of(output)

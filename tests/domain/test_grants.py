@@ -70,7 +70,7 @@ def test_what_looks_like_a_wildcard_and_is_none_is_refused_with_those_that_there
 
 
 def test_permission_for_everything_is_given_only_with_consent() -> None:
-    with pytest.raises(Invalid, match="say that everything is meant"):
+    with pytest.raises(Invalid, match="say `everything` besides, or name targets"):
         scopes_of([EVERYTHING])
     assert scopes_of([EVERYTHING], consents_to_everything=True) == {EVERYTHING}
 

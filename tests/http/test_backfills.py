@@ -42,6 +42,19 @@ def test_a_backfill_says_how_far_it_has_come(started: int, world: World, people:
     assert people.ann.post(f"/api/v1/backfills/{started}/cancel").status_code == 409
 
 
+def test_a_backfill_that_found_nothing_missing_counts_nothing_as_its_dry_run_does(
+    started: int, world: World, people: People
+) -> None:
+    world.advance(hours=2)
+    path = "/api/v1/schedules/job/backfills"
+    assert people.ann.post(path, json={**RANGE, "dry_run": True}).json()["total"] == 0
+    again = people.ann.post(path, json=RANGE).json()["id"]
+    assert again != started
+    world.advance(minutes=1)
+    over = people.ann.get(f"/api/v1/backfills/{again}").json()
+    assert (over["total"], over["done"], over["started"], over["ended_at"] is None) == (0, 0, 0, False)
+
+
 def test_nothing_more_of_a_cancelled_backfill_starts_and_what_runs_may_finish(
     started: int, world: World, people: People
 ) -> None:

@@ -70,7 +70,7 @@ def test_what_vanished_is_paused_with_a_note_and_goes_on_when_it_is_back(people:
     verbs = people.program.parts.verbs
     gone = verbs.schedules.get("weekly-letter")
     assert (gone.paused, gone.note) == (True, "no longer declared by mail")
-    assert measures(planned(people.ann, DIGEST)) == {"digest": "none", "weekly-letter": "none"}
+    assert measures(planned(people.ann, DIGEST)) == {"digest": "none", "weekly-letter": "vanished"}
     assert measures(applied(people.ann, DIGEST, WEEKLY)) == {"digest": "none", "weekly-letter": "resume"}
     assert not verbs.schedules.get("weekly-letter").paused
 
@@ -79,7 +79,7 @@ def test_who_paused_it_by_hand_keeps_it_paused_when_it_is_back(people: People) -
     applied(people.ann, DIGEST)
     verbs = people.program.parts.verbs
     verbs.schedules.pause("digest", "mine")
-    assert measures(applied(people.ann)) == {"digest": "none"}
+    assert measures(applied(people.ann)) == {"digest": "vanished"}
     assert measures(applied(people.ann, DIGEST)) == {"digest": "none"}
     assert verbs.schedules.get("digest").note == "mine"
 

@@ -109,6 +109,18 @@ def test_it_is_not_ready_when_its_schema_is_another_s(world: World) -> None:
     assert (answer.status_code, answer.json()["checks"]["schema"]["ok"]) == (503, False)
 
 
+def test_a_run_that_waits_for_a_person_is_not_counted_among_those_that_ended(world: World) -> None:
+    @world.app.graph("asking")
+    def asking(input: Any, ctx: Context) -> Any:
+        return ctx.ask("approval") if ctx.decision is None else None
+
+    world.app.schedules.create("asking", target="asking", manual=True)
+    world.app.schedules.trigger("asking")
+    world.advance(seconds=5)
+    assert [run.status for run in world.app.runs.list(schedule="asking")] == ["waiting"]
+    assert 'foliot_runs_ended_total{status="waiting"}' not in client(world).get("/metrics").text
+
+
 def test_metrics_say_what_was_decided_and_how_late(world: World) -> None:
     world.advance(minutes=4, seconds=5)
     asked = client(world)

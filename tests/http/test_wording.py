@@ -65,7 +65,27 @@ def test_a_body_that_is_no_json_is_refused_as_a_whole(people: People) -> None:
     assert (broken.status_code, broken.json()["detail"]) == (400, "the body takes JSON, and is none from character 1")
     plain = people.ann.post("/api/v1/schedules", content=b"{}", headers={"Content-Type": "text/plain"})
     assert plain.json()["detail"] == "the body takes an object, as JSON under Content-Type: application/json"
+    bare = people.ann.post("/api/v1/schedules", content=b"{}").json()
+    said = "the header Content-Type is missing: send the body under Content-Type: application/json"
+    assert (bare["detail"], len(bare["errors"])) == (said, 1)
     assert people.ann.post("/api/v1/schedules").json()["detail"] == "the body is missing: give it"
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/api/v1/schedules", "GET, POST"),
+        ("/api/v1/schedules/digest", "DELETE, GET, PATCH, PUT"),
+        ("/api/v1/schedules/digest/pause", "POST"),
+        ("/healthz", "GET"),
+    ],
+)
+def test_a_method_that_a_path_does_not_take_is_told_with_all_that_it_does(
+    people: People, path: str, methods: str
+) -> None:
+    answer = people.ann.request("TRACE", path)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, methods)
+    assert answer.json()["detail"] == f"{path} takes {methods} requests, got TRACE"
 
 
 def test_a_refusal_names_the_request_that_helps(people: People) -> None:

@@ -1,10 +1,12 @@
 """Settings: which source wins, what is refused and in which words, and that nothing secret is shown."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from foliot import Foliot, Invalid
+from foliot.cli.output import Output
 from foliot.cli.settings import show
 from foliot.engine.settings import EngineSettings
 from foliot.settings import engine_settings, pace_of
@@ -111,16 +113,20 @@ def test_all_are_shown_with_their_origin_and_no_secret_is(
             monkeypatch.setenv(setting.variable, SECRET)
     monkeypatch.setenv("FOLIOT_DATABASE", f"postgresql://me:{SECRET}@db/jobs?password={SECRET}")
     monkeypatch.setenv("FOLIOT_PROT", "1")
-    show(origin=True)
-    shown = capsys.readouterr().out
+    show(output=Output.TABLE, quiet=False, origin=True)
+    shown, said = capsys.readouterr()
     lines = {line.split()[0]: line.split(maxsplit=1)[1] for line in shown.splitlines()}
-    assert set(lines) == {"SETTING", "warning:", *(setting.name for setting in TABLE)}
+    assert set(lines) == {"SETTING", *(setting.name for setting in TABLE)}
     assert lines["database"].split() == ["postgresql://db/jobs", "environment", "FOLIOT_DATABASE"]
     assert lines["internal_secret"].split() == ["(not", "shown)", "environment", "FOLIOT_INTERNAL_SECRET"]
     assert lines["port"].split() == ["8420", "default"]
-    assert lines["warning:"] == "FOLIOT_PROT is no setting: did you mean FOLIOT_PORT?"
+    assert said == "warning: FOLIOT_PROT is no setting: did you mean FOLIOT_PORT?\n"
     assert SECRET not in shown
-    show()
+    show(output=Output.JSON, quiet=True)
+    listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    assert listed["port"] == {"name": "port", "value": "8420", "origin": "default"}
+    assert listed["internal_secret"]["value"] == "(not shown)"
+    show(output=Output.TABLE, quiet=True)
     assert "ORIGIN" not in capsys.readouterr().out
 
 
@@ -168,9 +174,9 @@ def test_the_secret_of_a_webhook_is_not_taken_for_a_setting_that_was_misspelt(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FOLIOT_WEBHOOK_SHOP", SECRET)
-    show(origin=True)
-    shown = capsys.readouterr().out
-    assert "warning:" not in shown
+    show(output=Output.TABLE, quiet=False, origin=True)
+    shown, said = capsys.readouterr()
+    assert "warning:" not in shown + said
     assert SECRET not in shown
 
 

@@ -53,6 +53,9 @@ def start_backfill(
         else:
             session.show(planned, BACKFILL._replace(name="schedule"))
         return
+    if not planned["total"]:
+        session.say(f"foliot: there is nothing to run: {planned['schedule']} has no such slots from {start} to {end}")
+        return
     cost = "" if planned["credits"] is None else f", up to {planned['credits']:,} credits"
     check_meant(f"Run {planned['total']:,} slots of {planned['schedule']}{cost}?", yes)
     backfill = session.client.post(path, {**body, "confirm": True})

@@ -1,5 +1,6 @@
 """Asking the server: a problem becomes the refusal that it stands for, and a write that went astray is asked again."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from threading import Event
@@ -43,6 +44,7 @@ COMMANDS = {
     "schedules.times": "schedule times",
     "schedules.trigger": "schedule trigger",
     "users.list": "user list",
+    "users.put": "user put",
     "webhooks.list": "webhook list",
     "workflows.list": "workflow list",
 }
@@ -141,11 +143,15 @@ class Client:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx2.Response:
+        sent = None if body is None else json.dumps(body, separators=(",", ":"))
+        headers = {**(headers or {}), **({} if sent is None else {"Content-Type": "application/json"})}
         for wait in (*_AGAIN, None):
             try:
                 answer = self._http.request(
-                    method, f"{self.url}{API}{path}", params=_given(query or {}), json=body, headers=headers
+                    method, f"{self.url}{API}{path}", params=_given(query or {}), content=sent, headers=headers
                 )
+            except UnicodeEncodeError as error:
+                raise Invalid("what is asked for takes letters that UTF-8 can say: mend how it is spelt") from error
             except httpx2.ConnectError as error:
                 raise Unavailable(_nobody(self.url)) from error
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:

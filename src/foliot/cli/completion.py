@@ -49,8 +49,9 @@ def _asked(ctx: typer.Context, path: str) -> list[dict[str, Any]]:
     """The items of a list; none when the server cannot be asked, says no, or takes its time."""
     try:
         profile = read_profile()
-        url = urlsplit(server_url(ctx.params.get("url"), profile))
-        key = api_key(ctx.params.get("key_file"), profile)
+        where = server_url(ctx.params.get("url"), profile)
+        key = api_key(ctx.params.get("key_file"), profile, where)
+        url = urlsplit(where)
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         connection = kind(url.hostname or "", url.port, timeout=_PATIENCE)
         try:

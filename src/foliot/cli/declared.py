@@ -19,13 +19,16 @@ SetName = Annotated[str | None, Option("--set", metavar="NAME", help="The name o
 Overwrite = Annotated[bool, Option("--overwrite", help="Also what somebody has changed since it was applied last.")]
 User = Annotated[str | None, Option("--user", help="Whose the schedules are to be; for admins.")]
 
-_SIGNS = {"create": "+", "adopt": "+", "change": "~", "resume": "~", "pause": "-", "none": "="}
+_SIGNS = {"create": "+", "adopt": "+", "change": "~", "resume": "~", "pause": "-", "vanished": "-", "none": "="}
+_IDLE = ("vanished", "none")
+"""Nothing is done."""
 _PLANNED = {
     "create": "to create",
     "adopt": "to adopt",
     "change": "to change",
     "resume": "to resume",
     "pause": "to pause",
+    "vanished": "vanished (paused already)",
     "none": "as declared",
 }
 _APPLIED = {
@@ -34,6 +37,7 @@ _APPLIED = {
     "change": "changed",
     "resume": "resumed",
     "pause": "paused",
+    "vanished": "vanished (paused already)",
     "none": "as declared",
 }
 _VIEW = View({"ID": "id", "MEASURE": "measure", "MOVED": "moved", "NOTE": "note"})
@@ -57,7 +61,7 @@ def plan(
     """
     planned = session.client.post("/schedules/plan", {**declared_in(file, set_name), "overwrite": overwrite})
     _show(session, planned)
-    if check and any(one["measure"] != "none" or one["changes"] for one in planned["schedules"]):
+    if check and any(one["measure"] not in _IDLE or one["changes"] for one in planned["schedules"]):
         raise Exit(FAILED)
 
 
@@ -84,7 +88,7 @@ def apply(
     wanted = {**declared_in(file, set_name), "overwrite": overwrite}
     if dry_run or not yes:
         planned = session.client.post("/schedules/plan", wanted)
-        if dry_run or all(one["measure"] == "none" for one in planned["schedules"]):
+        if dry_run or all(one["measure"] in _IDLE for one in planned["schedules"]):
             _show(session, planned)
             return
         for line in _lines(planned):

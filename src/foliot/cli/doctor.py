@@ -10,7 +10,7 @@ from typer import Exit, Option
 
 from foliot.cli.exits import FAILED
 from foliot.cli.output import Output, View, print_items
-from foliot.domain.errors import Conflict, Refusal
+from foliot.domain.errors import Conflict, Invalid, NotFound, Refusal
 
 if TYPE_CHECKING:
     from foliot.services.diagnosis import Symptom
@@ -45,15 +45,14 @@ def run_doctor(database: str | None) -> list[dict[str, Any]]:
 
 def _symptoms(database: str | None) -> "Iterator[Symptom]":
     # Imported here: `--help` must not wait for the database's libraries.
-    from foliot.cli.offline import reading  # noqa: PLC0415
+    from foliot.cli.offline import database_of, reading  # noqa: PLC0415
     from foliot.clock import SystemClock  # noqa: PLC0415
     from foliot.services.diagnosis import Health, Symptom, symptoms  # noqa: PLC0415
-    from foliot.settings import database_url  # noqa: PLC0415
     from foliot.stores.migration import NewerSchema  # noqa: PLC0415
     from foliot.stores.upkeep import sqlite_path  # noqa: PLC0415
 
-    url = database_url(database)
     try:
+        url = database_of(database)
         path = sqlite_path(url)
         with reading(url) as verbs:
             yield Symptom("database", Health.OK, "it is there, and has the schema of this release")
@@ -63,6 +62,14 @@ def _symptoms(database: str | None) -> "Iterator[Symptom]":
         return
     except Conflict as refusal:
         yield Symptom("schema", Health.FAIL, str(refusal), "`foliot migrate` brings it to this release")
+        return
+    except Invalid as refusal:
+        remedy = "write it so: by --database, FOLIOT_DATABASE, or database in the settings file"
+        yield Symptom("database", Health.FAIL, str(refusal), remedy)
+        return
+    except NotFound as refusal:
+        remedy = "name it with --database: `foliot serve` says in its first line which one it works on"
+        yield Symptom("database", Health.FAIL, str(refusal), remedy)
         return
     except Refusal as refusal:
         yield Symptom("database", Health.FAIL, str(refusal), "see that it is there and can be reached from here")

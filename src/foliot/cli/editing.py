@@ -11,7 +11,7 @@ from foliot.cli.options import SOURCES, SPEC, describing
 from foliot.cli.output import Item, cell_text, columns_of
 from foliot.cli.session import Session, path_of
 from foliot.cli.views import SCHEDULE
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Invalid, Refusal
 
 ScheduleId = Annotated[str, Argument(metavar="SCHEDULE", help="Its id or name.", autocompletion=complete_schedules)]
 _SHOWN = 3
@@ -33,7 +33,10 @@ def create(
       foliot schedule create report --at 2026-12-01T09:00:00Z --input @report.json --label team=mail
     """
     wanted = {"name": name, **options} | ({} if user is None else {"user": user})
-    session.show(session.client.post("/schedules", wanted), SCHEDULE)
+    made = session.client.post("/schedules", wanted)
+    session.show(made, SCHEDULE)
+    for warning in _oddities(session, made["id"]):
+        session.say(warning)
 
 
 @describing
@@ -75,6 +78,22 @@ def edit(
     session.show(session.client.write("PATCH", path, changes, token=f'"{found["token"]}"'), SCHEDULE)
 
 
+def _oddities(session: Session, schedule: str) -> Iterator[str]:
+    """What is odd about a schedule that is there; nothing for whoever may not look at it, or wants to hear nothing."""
+    if session.is_quiet:
+        return
+    try:
+        shown = session.client.post(path_of("schedules", schedule, "preview"))
+    except Refusal:
+        return
+    yield from _warnings(shown)
+
+
+def _warnings(shown: Item) -> Iterator[str]:
+    for warning in shown["warnings"]:
+        yield f"warning: {warning['message']} [{warning['code']}]"
+
+
 def _changes(found: Item, options: dict[str, Any], cleared: list[str]) -> dict[str, Any]:
     """What is given, and what goes with it: a spec is described as a whole."""
     if both := sorted(set(options) & set(cleared)):
@@ -99,8 +118,7 @@ def _effect(shown: Item) -> Iterator[str]:
     if any(field == "spec" for field, _ in changes):
         yield shown["sentence"]
         yield from columns_of([["next now", _times(shown["next_now"])], ["next then", _times(shown["next_wanted"])]])
-    for warning in shown["warnings"]:
-        yield f"warning: {warning['message']} [{warning['code']}]"
+    yield from _warnings(shown)
 
 
 def _said(value: Any) -> str:

@@ -19,6 +19,9 @@ Scopes = Annotated[
     list[str] | None, Option("--scope", metavar="SCOPE", help="Such as graph:execute:python:digest; several times.")
 ]
 Expires = Annotated[str | None, Option("--expires", metavar="MOMENT", help="Until when.")]
+Everything = Annotated[
+    bool, Option("--everything", help="Said besides the scope graph:execute:*: nobody permits everything by mistake.")
+]
 Budget = Annotated[str | None, Option("--budget", metavar="JSON", help='\'{"credits": 5000, "per": "day"}\'')]
 
 _GRANT = View(
@@ -41,6 +44,7 @@ def create_grant(
     user: Annotated[str | None, Option(help="Whose it is, if not yours; for admins.")] = None,
     expires: Expires = None,
     budget: Budget = None,
+    everything: Everything = False,
 ) -> None:
     """Make a permission to run what its scopes name.
 
@@ -48,9 +52,11 @@ def create_grant(
     Examples:
       foliot grant create --scope graph:execute:python:digest --expires 2027-01-01T00:00:00Z
       foliot grant create --user ann --scope 'graph:execute:http:*' --budget '{"credits": 5000, "per": "day"}'
+      foliot grant create --scope 'graph:execute:*' --everything
     """
     said = {"scopes": scope or [], "user": user, "expires_at": expires, "budget": json_given("--budget", budget)}
     wanted = {name: value for name, value in said.items() if value is not None}
+    wanted |= {"everything": True} if everything else {}
     session.show(session.client.post("/grants", wanted), _GRANT)
 
 
@@ -89,7 +95,7 @@ def extend_grant(
     scope: Scopes = None,
     expires: Expires = None,
     budget: Budget = None,
-    everything: Annotated[bool, Option("--everything", help="Let it run whatever there is; for admins.")] = False,
+    everything: Everything = False,
 ) -> None:
     """Change until when a permission holds, what it names, or what its runs may cost.
 
@@ -100,9 +106,9 @@ def extend_grant(
     """
     said: dict[str, Any] = {"scopes": scope or None, "expires_at": expires, "budget": json_given("--budget", budget)}
     changes = {name: value for name, value in said.items() if value is not None}
+    if not changes or (everything and not scope):
+        raise Invalid("say what is to change: --expires, --scope or --budget; --everything goes with a --scope")
     changes |= {"everything": True} if everything else {}
-    if not changes:
-        raise Invalid("say what is to change: --expires, --scope, --budget or --everything")
     session.show(session.client.write("PATCH", path_of("grants", grant), changes), _GRANT)
 
 

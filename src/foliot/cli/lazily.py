@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 from foliot.cli.exits import exit_code
+from foliot.cli.output import escape_what_cannot_be_said
 from foliot.domain.errors import Refusal
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Lazily(Noun):
             formatter.write_dl([(name, module.about) for name, module in self.modules.items()])
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
+        escape_what_cannot_be_said()
         try:
             return super().main(*args, **kwargs)
         except Refusal as refusal:

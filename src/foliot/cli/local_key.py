@@ -1,13 +1,21 @@
 """The key of whoever starts a server on this machine: made once for each database, kept where only they can read."""
 
-import logging
+import http.client
 from hashlib import sha256
-from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from foliot.cli.profile import Profile, keep_private, profile_path, read_profile, write_profile
+from foliot.cli.profile import (
+    Profile,
+    is_local,
+    is_same_server,
+    keep_private,
+    kept_key_path,
+    profile_path,
+    read_profile,
+    write_profile,
+)
 from foliot.domain.errors import Invalid
 from foliot.settings.sources import read_settings
 from foliot.settings.table import ADMIN_KEY
@@ -16,10 +24,18 @@ if TYPE_CHECKING:
     from foliot.app import Foliot
     from foliot.serving import Server
 
-log = logging.getLogger("foliot")
+_PATIENCE = 2
+"""Seconds, for another server of this machine to answer."""
 
 
-def find_key(program: "Foliot", server: "Server") -> Path | None:
+class Kept(NamedTuple):
+    """Where a key is, and what whoever starts the server should know of the profile."""
+
+    path: Path
+    note: str | None = None
+
+
+def find_key(program: "Foliot", server: "Server") -> Kept | None:
     """Where a key is that opens this server; None where others than this machine reach it, who have their own.
 
     Invalid when they do and nobody has one.
@@ -38,21 +54,48 @@ def find_key(program: "Foliot", server: "Server") -> Path | None:
     return None
 
 
-def _kept(program: "Foliot", url: str) -> Path:
-    """The profile, when it is for this machine; else a file beside it."""
-    profile, file = read_profile(), _file_of(program)
-    is_ours = profile.url is None or _is_local(profile.url)
+def _kept(program: "Foliot", url: str) -> Kept:
+    """In a file for where it listens; and in the profile, unless commands ask another server by that."""
+    profile = read_profile()
+    key = _key_of(program, profile)
+    path = keep_private(kept_key_path(url), f"{key}\n")
+    if profile.url is None or is_same_server(profile.url, url):
+        return Kept(profile_path() if profile == (url, key) else write_profile(Profile(url, key)))
+    if not is_local(profile.url) or _answers(profile.url):
+        return Kept(path, f"commands ask {profile.url}, as the profile says: have them ask this one by --url {url}")
+    return Kept(
+        write_profile(Profile(url, key)), f"commands ask this one now: nobody answers at {profile.url} any more"
+    )
+
+
+def _key_of(program: "Foliot", profile: Profile) -> str:
+    """The profile's, when it is for this machine and opens this database; else the one that was made for it."""
+    is_ours = profile.url is None or is_local(profile.url)
     if is_ours and profile.key is not None and _opens(program, profile.key):
-        return write_profile(Profile(url, profile.key)) if profile.url != url else profile_path()
+        return profile.key
+    file = _file_of(program)
     key = file.read_text().strip() if file.exists() else None
     if key is None or not _opens(program, key):
         key = program.parts.verbs.keys.create("foliot serve").secret
         assert key is not None, "it is told when it is made"
         keep_private(file, f"{key}\n")
-    if is_ours:
-        return write_profile(Profile(url, key))
-    log.warning("the profile %s is for %s, and is left so: say --url %s --key-file …", profile_path(), profile.url, url)
-    return file
+    return key
+
+
+def _answers(url: str) -> bool:
+    """Whether a server of ours is there; also when it is too busy to say so."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=_PATIENCE)
+    try:
+        connection.request("GET", f"{parts.path.rstrip('/')}/healthz")
+        return b"alive" in connection.getresponse().read(1000)
+    except TimeoutError:
+        return True
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _file_of(program: "Foliot") -> Path:
@@ -66,11 +109,3 @@ def _file_of(program: "Foliot") -> Path:
 
 def _opens(program: "Foliot", key: str) -> bool:
     return program.parts.doorkeeper.identify(key) is not None
-
-
-def _is_local(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

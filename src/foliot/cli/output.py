@@ -1,5 +1,6 @@
 """What is printed: a table for people, JSON, JSON lines, YAML or names for programs. Data only, on standard output."""
 
+import io
 import json
 import os
 import re
@@ -16,6 +17,8 @@ Cell = str | Callable[[Item], Any]
 
 _FRACTION = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$")
 """Of a second: nobody reads it in a table."""
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal would obey, and does not show."""
 
 
 class Output(StrEnum):
@@ -59,7 +62,7 @@ def print_items(items: Iterable[Item], view: View, output: Output) -> None:
             _print_yaml(list(items))
         case Output.JSONL:
             for item in items:
-                print(json.dumps(item, ensure_ascii=False), flush=True)
+                print(_json_text(item), flush=True)
         case Output.NAME:
             for item in items:
                 print(item[view.name], flush=True)
@@ -92,11 +95,11 @@ def cell_text(value: Any) -> str:
         return "yes" if value else "no"
     parts = value.values() if isinstance(value, Mapping) else value
     if not isinstance(value, Mapping | list):
-        return " ".join(str(value).split())
+        return _harmless(" ".join(str(value).split()))
     if not all(isinstance(part, str | int) for part in parts):
         return json.dumps(value, ensure_ascii=False)
     named = [f"{name}={part}" for name, part in value.items()] if isinstance(value, Mapping) else map(str, value)
-    return ", ".join(named)
+    return _harmless(", ".join(named))
 
 
 def has_colour(stream: Any = None) -> bool:
@@ -114,15 +117,40 @@ def _value(item: Item, cell: Cell) -> Any:
     return cell(item) if callable(cell) else item.get(cell)
 
 
+def escape_what_cannot_be_said() -> None:
+    """Let standard output take any text: what its encoding has no letters for is written as an escape."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    print(_json_text(value, indent=2))
 
 
 def _print_yaml(value: Any) -> None:
     # Imported here: it takes longer than most of what is asked for.
     import yaml  # noqa: PLC0415
 
-    print(yaml.safe_dump(value, sort_keys=False, allow_unicode=True), end="")
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
+    print(text if _can_be_said(text) else yaml.safe_dump(value, sort_keys=False), end="")
+
+
+def _json_text(value: Any, indent: int | None = None) -> str:
+    """Readable where that is possible; else with escapes, as JSON has them."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return text if _can_be_said(text) else json.dumps(value, indent=indent)
+
+
+def _can_be_said(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _harmless(text: str) -> str:
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def _field_lines(item: Item) -> Iterator[str]:
@@ -134,7 +162,7 @@ def _field_lines(item: Item) -> Iterator[str]:
         elif isinstance(value, list) and value and all(isinstance(part, Mapping) for part in value):
             below = columns_of([[key.upper() for key in value[0]], *_rows_of(value)])
         elif isinstance(value, str) and "\n" in value:
-            below = value.splitlines()
+            below = [_harmless(line) for line in value.splitlines()]
         else:
             yield f"{name + ':':<{width + 2}}{cell_text(value)}".rstrip()
             continue

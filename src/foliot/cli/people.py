@@ -7,7 +7,7 @@ from typer import Argument, Option
 from foliot.cli.consent import Yes, check_meant
 from foliot.cli.lazily import new_app
 from foliot.cli.output import View
-from foliot.cli.profile import Profile, api_key, profile_path, read_profile, write_profile
+from foliot.cli.profile import Profile, api_key, profile_path, read_profile, server_url, write_profile
 from foliot.cli.session import Limit, Session, asking, path_of
 from foliot.domain.errors import Conflict, NotFound
 
@@ -109,17 +109,22 @@ def list_keys(
 
 
 @keys.command("show")
-def show_key() -> None:
+def show_key(
+    url: Annotated[str | None, Option(metavar="URL", help="Of which server; else FOLIOT_URL, the profile.")] = None,
+) -> None:
     """Print the key that your commands ask by, of FOLIOT_KEY or the profile: for the Authorization header of curl.
 
     \b
     Examples:
       foliot key show
+      foliot key show --url http://127.0.0.1:8431
     """
-    key = api_key(None, read_profile())
+    profile = read_profile()
+    where = server_url(url, profile)
+    key = api_key(None, profile, where)
     if key is None:
         raise NotFound(
-            f"there is no key in FOLIOT_KEY or {profile_path()}: `foliot serve` makes one on this machine, "
+            f"there is no key of {where} in FOLIOT_KEY or {profile_path()}: `foliot serve` makes one on this machine, "
             "`foliot key create NAME --save` another"
         )
     print(key)

@@ -2,8 +2,10 @@
 
 import os
 import tomllib
+from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from foliot.domain.errors import Invalid, Unavailable
 
@@ -70,8 +72,40 @@ def server_url(flag: str | None, profile: Profile) -> str:
     return url.rstrip("/")
 
 
-def api_key(file: str | None, profile: Profile) -> str | None:
-    """By which key; never a flag's own value, which every process on the machine could read."""
+def kept_key_path(url: str) -> Path:
+    """Where the key is kept of a server of this machine, by where it listens."""
+    return profile_path().parent / "keys" / f"{_place_of(url).replace(':', '_')}.key"
+
+
+def is_same_server(one: str, other: str) -> bool:
+    return _place_of(one) == _place_of(other)
+
+
+def is_local(url: str) -> bool:
+    """Whether it is this machine that is asked there."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _place_of(url: str) -> str:
+    """Where it listens, in one spelling."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError as error:
+        raise Invalid(f"a server's URL is http://HOST:PORT or https://HOST:PORT, got {url!r}: {error}") from error
+    host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
+    return f"{host}:{port}{parts.path.rstrip('/').replace('/', '_')}"
+
+
+def api_key(file: str | None, profile: Profile, url: str) -> str | None:
+    """By which key that server is asked; one that is kept for another is not shown to it.
+
+    Never a flag's own value, which every process on the machine could read.
+    """
     if file is not None:
         try:
             key = Path(file).read_text().strip()
@@ -80,4 +114,16 @@ def api_key(file: str | None, profile: Profile) -> str | None:
         if not key:
             raise Invalid(f"--key-file takes a file with a key in it, {file!r} is empty")
         return key
-    return os.environ.get(KEY) or profile.key
+    return os.environ.get(KEY) or _kept_key(profile, url)
+
+
+def _kept_key(profile: Profile, url: str) -> str | None:
+    if profile.key is not None and (profile.url is None or is_same_server(profile.url, url)):
+        return profile.key
+    path = kept_key_path(url)
+    try:
+        return path.read_text().strip() or None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise Invalid(f"{path} takes the key of {url}: {error}") from error

@@ -12,6 +12,7 @@ from typer import Option
 from foliot.cli.bundles import Parameters, bundled, parameters_of
 from foliot.cli.output import Item, Output, View, print_document, print_item, print_items
 from foliot.cli.profile import api_key, read_profile, server_url
+from foliot.domain.errors import Invalid
 
 if TYPE_CHECKING:
     from foliot.cli.client import Client
@@ -20,8 +21,12 @@ Limit = Annotated[int, Option(min=0, metavar="N", help="How many at most; 0 is a
 
 
 def path_of(*parts: object) -> str:
-    """Where something is on the server, whatever it is called."""
-    return "".join(f"/{quote(str(part), safe='')}" for part in parts)
+    """Where something is on the server, whatever it is called; Invalid when it is called nothing."""
+    if "" in parts:
+        raise Invalid(
+            "an id takes at least one character, got '': `list` instead of this verb shows those that there are"
+        )
+    return "".join(f"/{quote(str(part), safe='', errors='surrogatepass')}" for part in parts)
 
 
 class Session:
@@ -54,7 +59,8 @@ class Session:
 
         profile = read_profile()
         told = (lambda line: print(f"foliot: {line}", file=sys.stderr)) if self._is_debugged else (lambda _: None)
-        return Client(server_url(self._url, profile), api_key(self._key_file, profile), told=told)
+        url = server_url(self._url, profile)
+        return Client(url, api_key(self._key_file, profile, url), told=told)
 
     @property
     def is_for_people(self) -> bool:

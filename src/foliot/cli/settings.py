@@ -5,7 +5,9 @@ from typing import Annotated
 from typer import Option
 
 from foliot.cli.lazily import new_app
-from foliot.settings.sources import Settings, read_settings
+from foliot.cli.output import View
+from foliot.cli.session import Session, printing
+from foliot.settings.sources import read_settings
 from foliot.settings.table import TABLE
 
 app = new_app("Look at the settings, and where they come from.")
@@ -17,7 +19,9 @@ def _all() -> None:
 
 
 @app.command()
+@printing
 def show(
+    session: Session,
     origin: Annotated[bool, Option("--origin", help="Say where each value comes from.")] = False,
 ) -> None:
     """Show what holds here: flags, environment, file, defaults. Secrets are never shown. Offline.
@@ -25,17 +29,12 @@ def show(
     \b
     Examples:
       foliot settings show --origin
+      foliot settings show -o json
     """
     said = read_settings()
     said.check()
-    rows = [("SETTING", "VALUE", "ORIGIN"), *_rows(said)]
-    shown = rows if origin else [row[:2] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    for row in shown:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    found = [{"name": one.name, "value": said.shown(one), "origin": said.origin(one)} for one in TABLE]
+    columns = {"SETTING": "name", "VALUE": "value"} | ({"ORIGIN": "origin"} if origin else {})
+    session.show_all(found, View(columns, name="name"))
     for strange in said.unknown():
-        print(f"warning: {strange}")
-
-
-def _rows(said: Settings) -> list[tuple[str, str, str]]:
-    return [(setting.name, said.shown(setting), said.origin(setting)) for setting in TABLE]
+        session.say(f"warning: {strange}")

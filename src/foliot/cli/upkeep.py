@@ -24,10 +24,10 @@ def backup(to: Annotated[Path, Argument(metavar="FILE", help="A new file.")], da
 
 
 def run_backup(to: Path, database: str | None) -> str:
-    from foliot.settings import database_url  # noqa: PLC0415
+    from foliot.cli.offline import database_of  # noqa: PLC0415
     from foliot.stores.upkeep import back_up  # noqa: PLC0415
 
-    return f"{to}: {back_up(database_url(database), to):,} bytes"
+    return f"{to}: {back_up(database_of(database), to):,} bytes"
 
 
 def migrate(
@@ -51,13 +51,13 @@ def migrate(
 
 def run_migrate(database: str | None, *, check: bool) -> tuple[bool, str]:
     """Whether it has, or had to be given, the newest schema; and which it has."""
+    from foliot.cli.offline import database_of  # noqa: PLC0415
     from foliot.domain.errors import NotFound  # noqa: PLC0415
-    from foliot.settings import database_url  # noqa: PLC0415
     from foliot.stores.migration import NEWEST  # noqa: PLC0415
     from foliot.stores.upkeep import schema_of  # noqa: PLC0415
     from foliot.wiring import Parts  # noqa: PLC0415
 
-    url = database_url(database)
+    url = database_of(database)
     try:
         found = schema_of(url)
     except NotFound:

@@ -10,6 +10,26 @@ def _schedule(one: Item) -> Item:
     return {**first, "when": one["spec"]["summary"], **one, "spec": one["spec"]["said"], "policies": policies}
 
 
+def _run(one: Item) -> Item:
+    """For people: of each attempt what tells it from the others."""
+    return {**one, "attempts": [_attempt(attempt) for attempt in one["attempts"]]} if "attempts" in one else one
+
+
+def _attempt(one: Item) -> Item:
+    return {
+        "attempt": one["attempt"],
+        "status": one["status"],
+        "reason": one["reason"] or one["hold"],
+        "started": one["started_at"],
+        "ended": one["ended_at"],
+        "error": _first_line(one),
+    }
+
+
+def _first_line(one: Item) -> str | None:
+    return (one["error"] or "").partition("\n")[0] or None
+
+
 SCHEDULE = View(
     {
         "ID": "id",
@@ -28,8 +48,9 @@ RUN = View(
         "REASON": lambda one: one["reason"] or one["hold"],
         "STARTED": "started_at",
         "ENDED": "ended_at",
-        "ERROR": lambda one: (one["error"] or "").partition("\n")[0] or None,
-    }
+        "ERROR": _first_line,
+    },
+    details=_run,
 )
 BACKFILL = View(
     {

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foliot.app import Foliot
+from foliot.cli.local_key import Kept
 from foliot.domain.durations import say_roughly
 from foliot.domain.instants import moment_of
 from foliot.services.views import Schedule
@@ -20,14 +21,15 @@ class Fire(NamedTuple):
     schedule: str
 
 
-def welcome(program: Foliot, server: Server | None = None, key: Path | None = None, *, is_worker: bool = True) -> str:
+def welcome(program: Foliot, server: Server | None = None, key: Kept | None = None, *, is_worker: bool = True) -> str:
     now = moment_of(program.parts.clock.now())
     schedules = program.schedules.list(limit=_MOST_LOOKED_AT)
     lines = [f"foliot: {program.name} works on {program.shown_url}" if is_worker else _only_asked(program)]
     if server is not None:
         lines.append(f"  API   {server.url}")
     if key is not None:
-        lines.append(f"  key   {_short(key)}")
+        lines.append(f"  key   {_short(key.path)}")
+        lines += [] if key.note is None else [f"        {key.note}"]
     coming = _next(program, schedules)
     width = max((len(fire.schedule) for fire in coming), default=0)
     for number, (at, name) in enumerate(coming):

@@ -86,7 +86,7 @@ def scopes_of(scopes: Iterable[str], *, consents_to_everything: bool = False) ->
             )
         if scope == EVERYTHING and not consents:
             raise Invalid(
-                f"{EVERYTHING!r} permits every target there will ever be: say that everything is meant, or name targets"
+                f"{EVERYTHING!r} permits every target there will ever be: say `everything` besides, or name targets"
             )
         if scope != EVERYTHING:
             _check_narrow(scope)

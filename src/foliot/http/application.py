@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from foliot import chance
@@ -139,7 +140,7 @@ def _invalid(request: Request, error: Exception) -> Response:
     """What does not fit the schema: where it is, what is wrong, and never what was given."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()
-    wrong = [*islice(misfits(found, error.body), _MOST_ERRORS)]
+    wrong = [*islice(misfits(found, error.body, request.headers.get("Content-Type")), _MOST_ERRORS)]
     is_unreadable = any(one["type"] == "json_invalid" for one in found)
     status, code = (400, "unreadable") if is_unreadable else (422, "invalid")
     said = [misfit._asdict() for misfit in wrong]
@@ -155,8 +156,16 @@ def _failed(request: Request, error: Exception) -> Response:
         detail = f"there is no {request.url.path} here: /api/v1/openapi.json lists what there is"
     headers = dict(error.headers or {})
     if error.status_code == 405:
-        detail = f"{request.url.path} takes {headers.get('Allow', 'no')} requests, got {request.method}"
+        headers["Allow"] = allowed = ", ".join(_methods_of(request))
+        detail = f"{request.url.path} takes {allowed} requests, got {request.method}"
     return problem(error.status_code, code, detail, request.state.request_id, headers=headers)
+
+
+def _methods_of(request: Request) -> list[str]:
+    """Those of all routes of this path: each has its own."""
+    routes = [route for route in request.app.router.routes if isinstance(route, APIRoute)]
+    found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in found for method in route.methods or ()})
 
 
 def _crashed(request_id: str, error: Exception) -> Response:

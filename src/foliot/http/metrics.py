@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from foliot.books.decided import Fate
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.runs import Reason
+from foliot.domain.runs import Reason, Status
 from foliot.engine.counters import Counters, Histogram
 from foliot.engine.loop import Engine
 from foliot.http.service import Service
@@ -118,9 +118,11 @@ def _of_counters(counters: Sequence[Counters]) -> Iterator[Metric]:
     for kind, count in _summed([each.started_by_kind for each in counters]).items():
         started.add_metric([kind], count)
     yield started
-    ended = CounterMetricFamily("foliot_runs_ended", "outcomes recorded", labels=["status"])
+    ended = CounterMetricFamily("foliot_runs_ended", "runs ended, by what came of them", labels=["status"])
     for status, count in _summed([each.ended for each in counters]).items():
-        ended.add_metric([status], count)
+        # A run that waits for a person has reported, and not ended.
+        if status != Status.WAITING:
+            ended.add_metric([status], count)
     yield ended
     decided = CounterMetricFamily(
         "foliot_slots_decided", "slots that did not start, and why", labels=["fate", "reason"]

@@ -38,7 +38,8 @@ _RULES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "literal_error": lambda said: f"takes {said['expected']}",
 }
 _WHOLE = "the body"
-_JSON = "Content-Type: application/json"
+_CONTENT_TYPE = "Content-Type"
+_JSON = f"{_CONTENT_TYPE}: application/json"
 
 
 class Misfit(NamedTuple):
@@ -58,8 +59,12 @@ class _Step(NamedTuple):
     found: Found
 
 
-def misfits(errors: Sequence[Found], body: Any) -> Iterator[Misfit]:
+def misfits(errors: Sequence[Found], body: Any, content_type: str | None) -> Iterator[Misfit]:
     """What is wrong with a request of that body, and never what was given."""
+    if isinstance(body, bytes) and not content_type:
+        # Nobody has read it as JSON: all that is wrong inside is that.
+        yield Misfit(f"the header {_CONTENT_TYPE}", f"is missing: send the body under {_JSON}")
+        return
     inside = [_Step(one["loc"][1:], one) for one in errors if one["loc"][0] == "body"]
     for one in errors:
         if one["type"] == "json_invalid":

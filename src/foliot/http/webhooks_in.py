@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from foliot.domain.errors import Unidentified
+from foliot.domain.errors import Invalid
 from foliot.http.asking import SIGNED, Ask, answered, ask_signed, needs
 from foliot.http.schemas import Given, Taken
 
@@ -15,7 +15,7 @@ Asked = Annotated[Ask, Depends(ask_signed)]
 
 
 class SignedDecision(Taken):
-    """What was decided. The run is named inside too, where the signature covers it: told of another it is nothing."""
+    """What was decided. The run is named inside too, where the signature covers it: sent to another it is refused."""
 
     run_id: str
     verdict: str
@@ -36,6 +36,9 @@ class DecidedRun(Given):
 def decide(run_id: str, body: SignedDecision, asked: Asked) -> Response:
     """Answer a run that waits. Told twice under one id, it is told once; told otherwise, it is a conflict."""
     if body.run_id != run_id:
-        raise Unidentified("that message is not signed as it must be")
+        raise Invalid(
+            f"run_id in the body is {body.run_id!r:.310}, and the path is that of {run_id!r:.310}: send it to the path"
+            " of the run that it is about"
+        )
     run = asked.verbs.runs.decide(run_id, body.verdict, feedback=body.feedback, by=body.by, id=body.id)
     return answered(DecidedRun(id=run.id, status=str(run.status)))

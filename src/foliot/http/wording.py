@@ -25,6 +25,7 @@ ROUTES = {
     "schedules.times": "GET /api/v1/schedules/{schedule_id}/times",
     "schedules.trigger": "POST /api/v1/schedules/{schedule_id}/trigger",
     "users.list": "GET /api/v1/users",
+    "users.put": "PUT /api/v1/users/{user}",
     "webhooks.list": "GET /api/v1/webhooks",
     "workflows.list": "GET /api/v1/workflows",
 }

@@ -18,7 +18,10 @@ Postings = list[Posting]
 
 
 class AccountVerbs:
-    """What may be asked of accounts. An account is named by its user, who need not be known yet."""
+    """What may be asked of accounts. An account is named by its user.
+
+    The program itself may name a user before anybody else has; who comes with a key names one that there is.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -42,7 +45,7 @@ class AccountVerbs:
         owner, paid, why = user_of(user), payment_of(credits), name_of("reference", reference)
 
         def act(tx: Transaction, entries: Entries) -> Account:
-            account_ref = account_of(tx, owner)[1]
+            account_ref = self._account(tx, owner)
             after = tx.post(account_ref, Kind.TOP_UP, {why: paid})
             check_balance(owner, after or 0)
             if after is None and (before := tx.posted(account_ref, Kind.TOP_UP, why)) != paid:
@@ -76,7 +79,7 @@ class AccountVerbs:
         owner, is_limited = user_of(user), switch_of("limited", limited)
 
         def act(tx: Transaction, entries: Entries) -> Account:
-            account_ref = account_of(tx, owner)[1]
+            account_ref = self._account(tx, owner)
             entries.note("account.limit", "account", owner, limited=is_limited)
             tx.limit_account(account_ref, is_limited=is_limited)
             return account_view(tx.account(account_ref))
@@ -104,6 +107,14 @@ class AccountVerbs:
             return stretch_of(found, limit, lambda row: posting_view(row[1]), lambda row: (row[0],))
 
         return self._desk.read(act)
+
+    def _account(self, tx: Transaction, owner: str) -> int:
+        """Of the user; NotFound when there is no such user, and whoever asks may only have mistyped one."""
+        if self._desk.principal.key is not None and tx.user(owner) is None:
+            raise NotFound(
+                f"there is no user {owner!r}: `users.list()` shows those that there are, and `users.put()` makes one"
+            )
+        return account_of(tx, owner)[1]
 
     def _seen(self, user: str | None) -> str:
         """Whose account is meant: the caller's, or that of somebody whom they see."""

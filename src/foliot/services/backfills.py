@@ -86,7 +86,9 @@ def _state(tx: Transaction, row: ScheduleRow, backfill: BackfillRow) -> Backfill
         backfill.done_to,
     )
     progress = progress_of(compiled(row.spec), asked, tx.now - backfill.created_at)
-    if backfill.ended_at is not None:
-        done = progress.done if backfill.cancelled_at is not None else progress.total - backfill.running
-        progress = progress._replace(done=max(0, done), left=None)
+    if backfill.cancelled_at is not None:
+        progress = progress._replace(left=None)
+    elif backfill.ended_at is not None:
+        # What it passed over had run before, and was never its own.
+        progress = Progress(backfill.started, max(0, backfill.started - backfill.running), None)
     return BackfillState(backfill_view(backfill, row.id), progress)

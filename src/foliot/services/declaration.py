@@ -29,7 +29,14 @@ class Measure(StrEnum):
     """It was paused because it had vanished from the set, and is in it again."""
     PAUSE = "pause"
     """It has vanished from the set: paused with a note, never deleted."""
+    VANISHED = "vanished"
+    """It has vanished from the set, and is paused already: nothing is done."""
     NONE = "none"
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is done."""
+        return self in (Measure.NONE, Measure.VANISHED)
 
 
 class Difference(NamedTuple):

@@ -231,7 +231,7 @@ class DeclarationVerbs:
             tx.update_schedule(refs[one.schedule.id], declared=_kept(one.options))
 
     def _note(self, entries: Entries, named: str, cases: Iterable[_Case]) -> None:
-        done = [case.measure for case in cases if case.measure is not Measure.NONE]
+        done = [case.measure for case in cases if not case.measure.is_idle]
         if done:
             counts = {str(measure): done.count(measure) for measure in dict.fromkeys(done)}
             entries.note("set.apply", "set", named, **counts)
@@ -248,7 +248,7 @@ def _has_vanished(tx: Transaction, row: ScheduleRow, state: State) -> bool:
 def _vanished(tx: Transaction, found: Found) -> _Case:
     # A pause that ends by itself would let go on what is no longer there.
     is_still = found.state.is_paused(tx.now) and found.state.pause_to is None
-    return _Case(found.row.id, Measure.NONE if is_still else Measure.PAUSE, None, found, None)
+    return _Case(found.row.id, Measure.VANISHED if is_still else Measure.PAUSE, None, found, None)
 
 
 def _carry_out(tx: Transaction, entries: Entries, named: str, case: _Case) -> None:
@@ -301,7 +301,7 @@ def _view(tx: Transaction, case: _Case) -> DeclaredSchedule:
         wanted = ()
     if case.measure is Measure.RESUME:
         now = ()
-    if case.measure is Measure.NONE:
+    if case.measure.is_idle:
         now = wanted = ()
     return DeclaredSchedule(
         id=case.id,

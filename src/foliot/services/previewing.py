@@ -1,9 +1,9 @@
 """The verbs that show what would be: any spec, and an edit of a schedule before it is made. Nothing is changed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from foliot.books.configurations import canonical_text, compiled
 from foliot.domain.advice import SpecWarning
@@ -42,6 +42,13 @@ class Change:
     wanted: Any
 
 
+class TargetWarning(NamedTuple):
+    """What is odd about what it would run."""
+
+    code: str
+    message: str
+
+
 @dataclass(frozen=True, slots=True)
 class EditPreview:
     """What an edit would do to a schedule."""
@@ -62,8 +69,8 @@ class EditPreview:
     """and so many come in between."""
     next_now: tuple[datetime, ...]
     next_wanted: tuple[datetime, ...]
-    warnings: tuple[SpecWarning, ...]
-    """What is odd about the spec as it would be."""
+    warnings: tuple[SpecWarning | TargetWarning, ...]
+    """What is odd about it as it would be."""
 
 
 class PreviewVerbs:
@@ -89,7 +96,7 @@ class PreviewVerbs:
             now = tx.now // MICROSECONDS
             compared = compare(compiled(live.spec), compiled(wanted.spec), now, count)
             # Asked of the spec as it is said: the canonical form no longer knows what was odd about a text.
-            odd = _spec_said(changes).warnings(now) if live.spec != wanted.spec else ()
+            odd = _spec_said(changes).warnings(now) if live.spec != wanted.spec else []
             return EditPreview(
                 id=row.id,
                 token=row.version,
@@ -101,10 +108,17 @@ class PreviewVerbs:
                 added=compared.added,
                 next_now=_moments(compared.before),
                 next_wanted=_moments(compared.after),
-                warnings=tuple(odd),
+                warnings=(*odd, *_about_target(tx, wanted.target)),
             )
 
         return self._desk.read(act)
+
+
+def _about_target(tx: Transaction, target: str) -> Iterator[TargetWarning]:
+    whole = f"{target.partition(':')[0]}:*"
+    if len(tx.unregistered([target, whole])) == 2:
+        said = f"No program has registered {target!r} yet: until one does, its runs end as not_found."
+        yield TargetWarning("not_registered", said)
 
 
 def _spec_said(options: Mapping[str, Any]) -> Spec:

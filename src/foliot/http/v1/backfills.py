@@ -26,7 +26,7 @@ class SaidCancel(Taken):
 
 
 class ShownProgress(ShownBackfill):
-    """A backfill as it stands, and how far it has come: so many of all slots of its range are done."""
+    """A backfill as it stands, and how far it has come: so many slots of its range, in the end of those it ran."""
 
     done: int
     time_left: str | None
