@@ -28,14 +28,14 @@ _PATIENCE = 2
 """Seconds, for another server of this machine to answer."""
 
 
-class Kept(NamedTuple):
+class FoundKey(NamedTuple):
     """Where a key is, and what whoever starts the server should know of the profile."""
 
     path: Path
     note: str | None = None
 
 
-def find_key(program: "Foliot", server: "Server") -> Kept | None:
+def find_key(program: "Foliot", server: "Server") -> FoundKey | None:
     """Where a key is that opens this server; None where others than this machine reach it, who have their own.
 
     Invalid when they do and nobody has one.
@@ -54,16 +54,16 @@ def find_key(program: "Foliot", server: "Server") -> Kept | None:
     return None
 
 
-def _kept(program: "Foliot", url: str) -> Kept:
+def _kept(program: "Foliot", url: str) -> FoundKey:
     """In a file for where it listens; and in the profile, unless commands ask another server by that."""
     profile = read_profile()
     key = _key_of(program, profile)
     path = keep_private(kept_key_path(url), f"{key}\n")
     if profile.url is None or is_same_server(profile.url, url):
-        return Kept(profile_path() if profile == (url, key) else write_profile(Profile(url, key)))
+        return FoundKey(profile_path() if profile == (url, key) else write_profile(Profile(url, key)))
     if not is_local(profile.url) or _answers(profile.url):
-        return Kept(path, f"commands ask {profile.url}, as the profile says: have them ask this one by --url {url}")
-    return Kept(
+        return FoundKey(path, f"commands ask {profile.url}, as the profile says: have them ask this one by --url {url}")
+    return FoundKey(
         write_profile(Profile(url, key)), f"commands ask this one now: nobody answers at {profile.url} any more"
     )
 

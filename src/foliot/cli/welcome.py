@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foliot.app import Foliot
-from foliot.cli.local_key import Kept
+from foliot.cli.local_key import FoundKey
 from foliot.domain.durations import say_roughly
 from foliot.domain.instants import moment_of
 from foliot.services.views import Schedule
@@ -21,7 +21,9 @@ class Fire(NamedTuple):
     schedule: str
 
 
-def welcome(program: Foliot, server: Server | None = None, key: Kept | None = None, *, is_worker: bool = True) -> str:
+def welcome(
+    program: Foliot, server: Server | None = None, key: FoundKey | None = None, *, is_worker: bool = True
+) -> str:
     now = moment_of(program.parts.clock.now())
     schedules = program.schedules.list(limit=_MOST_LOOKED_AT)
     lines = [f"foliot: {program.name} works on {program.shown_url}" if is_worker else _only_asked(program)]
