@@ -37,7 +37,8 @@ def test_the_key_that_commands_ask_by_is_shown_for_other_programs(foliot: Comman
 
 def test_without_a_key_it_is_said_who_makes_one(foliot: CommandLine, tmp_path: Path) -> None:
     foliot.environment["FOLIOT_KEY"] = ""
-    assert f"no key in FOLIOT_KEY or {tmp_path}" in foliot.refused(3, "key", "show")
+    said = foliot.refused(3, "key", "show")
+    assert f"there is no key of {foliot.environment['FOLIOT_URL']} in FOLIOT_KEY or {tmp_path}" in said
 
 
 def test_a_revoked_key_opens_nothing(foliot: CommandLine) -> None:
