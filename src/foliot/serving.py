@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import selectors
 import signal
 import socket
 import threading
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Any
 
+from foliot.courtesy import INTERPRETER
 from foliot.domain.errors import Unavailable
 from foliot.engine.loop import Engine
 from foliot.execution.requests import Requests
@@ -27,6 +29,15 @@ _SLOWEST_HEAD = 10.0
 """Seconds until all of them have arrived."""
 _STOPPED_AT_ONCE = 130
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _PoliteSelector(selectors.DefaultSelector):
+    """Requests that have come are looked at when no turn of the engine is under way."""
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        found = super().select(timeout)
+        INTERPRETER.let_pass()
+        return found
 
 
 class Server:
@@ -92,7 +103,8 @@ class Server:
 
     def _serve(self) -> None:
         try:
-            asyncio.run(self._server.serve(sockets=[self._socket]))
+            with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(_PoliteSelector())) as runner:
+                runner.run(self._server.serve(sockets=[self._socket]))
         except BaseException:
             log.exception("the API has ended")
         if not self._server.should_exit:

@@ -1,9 +1,9 @@
-"""A worker's turn goes before those who look, and these go one after the other; but nobody waits for ever."""
+"""A turn of the engine goes before those who read, and these go one after the other; but nobody waits for ever."""
 
 import threading
 from collections.abc import Callable
 
-from foliot.stores.courtesy import Courtesy
+from foliot.courtesy import Courtesy
 
 _LONG = 60.0
 
@@ -17,49 +17,49 @@ def begun(act: Callable[[], None], is_waiting: Callable[[], bool]) -> threading.
     return thread
 
 
-def test_who_looks_lets_a_turn_pass_that_has_begun() -> None:
+def test_who_reads_lets_a_turn_pass_that_has_begun() -> None:
     courtesy, done = Courtesy(_LONG), list[str]()
 
-    def look() -> None:
-        with courtesy.looking():
-            done.append("looked")
+    def read() -> None:
+        with courtesy.reading():
+            done.append("read")
 
     with courtesy.hurrying():
-        looking = begun(look, courtesy._looking.locked)
+        reading = begun(read, courtesy._reading.locked)
         done.append("turned")
-    looking.join(_LONG)
-    assert done == ["turned", "looked"]
+    reading.join(_LONG)
+    assert done == ["turned", "read"]
 
 
-def test_who_looks_does_not_look_beside_another() -> None:
+def test_who_reads_does_not_read_beside_another() -> None:
     courtesy, done = Courtesy(_LONG), list[str]()
     arrived = threading.Event()
 
-    def look() -> None:
+    def read() -> None:
         arrived.set()
-        with courtesy.looking():
+        with courtesy.reading():
             done.append("second")
 
-    with courtesy.looking():
-        looking = begun(look, arrived.is_set)
+    with courtesy.reading():
+        reading = begun(read, arrived.is_set)
         done.append("first")
-    looking.join(_LONG)
+    reading.join(_LONG)
     assert done == ["first", "second"]
 
 
-def test_a_turn_that_takes_long_and_a_look_that_takes_long_are_not_waited_for() -> None:
+def test_a_turn_that_takes_long_and_a_read_that_takes_long_are_not_waited_for() -> None:
     courtesy, done = Courtesy(at_most=0), list[str]()
-    with courtesy.hurrying(), courtesy.looking(), courtesy.looking():
-        done.append("looked all the same")
+    with courtesy.hurrying(), courtesy.reading(), courtesy.reading():
+        done.append("read all the same")
     assert done
 
 
-def test_a_turn_that_fails_lets_others_look() -> None:
+def test_a_turn_that_fails_lets_others_read() -> None:
     courtesy = Courtesy(_LONG)
     try:
         with courtesy.hurrying():
             raise ValueError
     except ValueError:
         pass
-    with courtesy.looking():
+    with courtesy.reading():
         assert courtesy._nobody_hurries.is_set()

@@ -16,9 +16,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import StaticPool
 
 from foliot.clock import SystemClock
+from foliot.courtesy import INTERPRETER
 from foliot.domain.errors import Invalid, Unavailable
 from foliot.ports import Clock
-from foliot.stores.courtesy import Courtesy
 from foliot.stores.dialect import PostgresqlDialect, SqlDialect, SqliteDialect
 from foliot.stores.lock_file import LockFile
 from foliot.stores.migration import NEWEST, migrate, version_of
@@ -64,7 +64,6 @@ class SqliteDatabase:
         """Nobody would look for it after the machine has stopped: nothing is waited for to be on disk."""
         self._uncommitted: RootTransaction | None = None
         self._queue = WriteQueue()
-        self._courtesy = Courtesy()
         self._lock_file: LockFile | None = None
         self._writer: Connection | None = None
         self._readers = create_engine(
@@ -83,7 +82,7 @@ class SqliteDatabase:
         """
         with translated(self.path, sqlite3):
             if _is_on_a_loop():
-                with self._courtesy.hurrying():
+                with INTERPRETER.hurrying():
                     self._queue.enter()
                     return self._lead(act)
             waited = self._queue.enter(act)
@@ -164,7 +163,7 @@ class SqliteDatabase:
         """Run the function on what is committed; it must not write."""
         if _is_on_a_loop():
             return self._look(act)
-        with self._courtesy.looking():
+        with INTERPRETER.reading():
             return self._look(act)
 
     def _look(self, act: Act[T]) -> T:
