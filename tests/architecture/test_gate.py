@@ -8,7 +8,7 @@ import pytest
 from tests.architecture.test_purity import SOURCE, imported, trees
 
 EXECUTION = SOURCE / "execution"
-RUNNERS = {"app", "asyncio", "engine", "execution_requests.c", "program", "row"}
+RUNNERS = {"app", "asyncio", "engine", "execution_requests.c", "program", "row", "runner"}
 """What has a `run` elsewhere, by the names that it has there: programs, commands, loops, engines and rows."""
 
 
