@@ -33,10 +33,10 @@ _STALLS = (
 )
 
 _ONE_INTERPRETER = (
-    "requests and the engine share one interpreter: spread over the second, a slot alone waits for nobody, and beside"
-    " requests it waits for whatever one of them does in one go; on SQLite a batch of five hundred is one transaction"
-    " besides, and nobody else writes during it; what part each has in it was not measured, nor whether an API in a"
-    " process of its own, as PostgreSQL allows (`foliot serve --no-worker`), would reach it"
+    "requests and the engine share one interpreter: alone a slot waits for nobody, beside requests for what one of them"
+    " had begun when its turn did, and beside the creation of five hundred at once for their transaction, since nobody"
+    " else writes to SQLite during it; on PostgreSQL the API may be a process of its own (`foliot serve --no-worker`),"
+    " which was not measured"
 )
 
 REASONS: dict[str, str] = {
