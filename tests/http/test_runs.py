@@ -103,7 +103,7 @@ def test_a_run_says_what_became_of_it_and_why(people: People) -> None:
     name = people.program.schedules.trigger("digest").id
     detail = people.ann.get(f"{RUNS}/{name}").json()
     assert (detail["status"], detail["decision"]) == ("pending", "start")
-    assert detail["sentence"].endswith("waits by hand for a worker with room for it.")
+    assert "waits by hand: no living worker has its target 'python:digest'" in detail["sentence"]
     assert [attempt["id"] for attempt in detail["attempts"]] == [name]
     assert (detail["questions"], detail["receipts"], detail["nodes"], detail["credits"]) == ([], [], [], 0)
     assert (detail["trace_url"], len(detail["trace_id"])) == (None, 32)

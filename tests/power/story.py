@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from sqlalchemy import create_engine
+from sqlalchemy import URL, Engine, create_engine
 
 import foliot.stores.database
 from foliot import Context, Foliot
@@ -92,7 +92,10 @@ def tell(folder: Path, pragmas: Mapping[str, str]) -> Story:
     disk = RecordingDisk(f"recording-{next(_names)}")
     promises = [Promise(0, NOTHING, 0.0)]
     try:
-        with _recorded(disk, promises, pragmas), virtual(an_app(), START, database=url_of(folder)) as world:
+        with (
+            _recorded(disk, promises, pragmas, str(folder)),
+            virtual(an_app(), START, database=url_of(folder)) as world,
+        ):
             _live(world)
     finally:
         disk.unregister()
@@ -104,13 +107,22 @@ def url_of(folder: Path) -> str:
 
 
 @contextmanager
-def _recorded(disk: RecordingDisk, promises: list[Promise], pragmas: Mapping[str, str]) -> Iterator[None]:
-    """The store on the disk, and a promise noted whenever it has acknowledged something."""
+def _recorded(disk: RecordingDisk, promises: list[Promise], pragmas: Mapping[str, str], place: str) -> Iterator[None]:
+    """The store at that place on the disk, and a promise noted whenever it has acknowledged something."""
     driver = Driver(disk, pragmas)
-    connect = partial(create_engine, module=driver)
     write, claim = SqliteDatabase.write, SqliteDatabase.claim_alone
 
+    def connect(url: URL, **options: Any) -> Engine:
+        # What else this process has open, such as a thread that another test has left behind, is no part of the story.
+        return (
+            create_engine(url, module=driver, **options)
+            if place in str(url.database)
+            else create_engine(url, **options)
+        )
+
     def noted(database: SqliteDatabase) -> None:
+        if place not in database.path:
+            return
         operations = len(disk.operations)
         state = database.read(lambda tx: state_of(tx.cx.exec_driver_sql))
         promises.append(Promise(operations, state, (database.clock.now() - START.timestamp() * 1e6) / 1e6))
