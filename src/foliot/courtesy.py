@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_AT_MOST = 0.005
+_AT_MOST = 0.002
 """Seconds that somebody waits for another at a time: after them all share what there is."""
 
 

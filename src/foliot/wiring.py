@@ -119,9 +119,9 @@ class Parts:
         """What somebody else may ask for."""
         return Verbs(Desk(self.shop, caller))
 
-    def _wake(self, recalls: bool) -> None:
+    def _wake(self, recalls: bool, look_at: int | None) -> None:
         for engine in self.engines:
-            engine.poke(recall=recalls)
+            engine.poke(recall=recalls, at=look_at)
         if recalls:
             self.requests.recall()
 
@@ -143,7 +143,7 @@ class Parts:
         # Imported here: a program on SQLite needs no driver of a server.
         from foliot.stores.listener import listen_to  # noqa: PLC0415
 
-        return listen_to(self.database, lambda what: self._wake(what == "recall"))
+        return listen_to(self.database, lambda what: self._wake(what == "recall", 0))
 
     def close(self) -> None:
         self.workroom.close()

@@ -84,3 +84,23 @@ def test_a_dead_worker_whose_clock_was_an_hour_ahead_is_rescued_as_soon_as_any(
         world.restart(1)
         world.advance_to(at("12:07"))
         assert job.deliveries == ["job:2026-11-15T12:05:00Z~1"] * 2
+
+
+def test_a_schedule_that_is_due_later_than_the_next_look_costs_no_turn_when_it_is_created() -> None:
+    """Each of hundreds a second cost one, and what was due meanwhile waited for them."""
+    with a_world(Job(), every="1m") as world:
+        world.advance(seconds=90)
+        before = world.engine().counters.turns
+        for number in range(5):
+            world.app.schedules.create(f"later-{number}", target="job", every="1h")
+        world.app.schedules.create("never", target="job", manual=True)
+        world.advance()
+        assert world.engine().counters.turns == before
+
+
+def test_a_schedule_that_is_due_before_the_next_look_starts_on_time() -> None:
+    with a_world(Job(), every="1h") as world:
+        world.advance(minutes=5)
+        world.app.schedules.create("soon", target="job", cron="6 12 * * *")
+        world.advance(minutes=2)
+        assert timeline(world, "soon") == ["12:06 success 12:06-12:06"]

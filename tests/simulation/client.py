@@ -82,7 +82,7 @@ class Client:
         story: Story,
         wishes: Wishes,
         chance: Random,
-        wake: Callable[[bool], None],
+        wake: Callable[[bool, int | None], None],
         now: Callable[[], int],
     ) -> None:
         self.name = "client"

@@ -93,7 +93,7 @@ class World:
         self.settings = settings_of(self.weather)
         self.judge.settings = self.settings
         self.client = Client(
-            self, self.story, self.wishes, Random(f"{seed} client"), lambda recalls: None, self.clock.now
+            self, self.story, self.wishes, Random(f"{seed} client"), lambda recalls, look_at: None, self.clock.now
         )
         self.client.steady = self.clock.steady
         self.client.acknowledged = self.judge.acknowledged

@@ -94,6 +94,8 @@ class Entries:
         """What does not start, and why: told when all this is committed."""
         self.deeds: list[Deed] = []
         """What people and programs have asked for, and is done here."""
+        self.look_at: int | None = 0
+        """When workers have to look at what is written here: now, unless somebody knows better; None: never."""
         self.has_told = False
         """Whether something was written down for those who want to be told."""
         self._audience = audience

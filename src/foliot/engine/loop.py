@@ -116,15 +116,20 @@ class Engine:
         """Seconds that are left of the grace in which, since it was stopped, what is under way may end."""
         return max(0.0, self._grace_over - self.clock.steady())
 
-    def poke(self, *, recall: bool = False) -> None:
-        """Look now: something was written. Safe from any thread."""
+    def poke(self, *, recall: bool = False, at: int | None = 0) -> None:
+        """Look now, or at that moment: something was written. Safe from any thread."""
         loop = self._loop
-        if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._poke, recall)
+        if loop is not None and not loop.is_closed() and (recall or at is not None):
+            loop.call_soon_threadsafe(self._poke, recall, at or 0)
 
-    def _poke(self, recall: bool) -> None:
+    def _poke(self, recall: bool, at: int) -> None:
         self._recall_wanted = self._recall_wanted or recall
-        self._next_at = 0
+        if recall or self._next_at is None:
+            # Else a turn is under way, which may find something earlier, or nothing at all was to come.
+            at = 0
+        elif at > 0 and self._next_at <= at:
+            return
+        self._next_at = at
         self._poked.set()
 
     async def run(self) -> None:

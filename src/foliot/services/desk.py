@@ -70,7 +70,7 @@ class Shop:
     def __init__(
         self,
         database: Database,
-        wake: Callable[[bool], None],
+        wake: Callable[[bool, int | None], None],
         pricing: Pricing,
         targets: Callable[[], Sequence[str]] = tuple,
         carrier: Carrier | None = None,
@@ -119,20 +119,22 @@ class Desk:
         ToldBefore when it was done under the caller's key already.
         """
         shop, caller = self._shop, self.caller
-        recalls = False
+        recalls, look_at = False, None
         decided: list[DecidedSlot] = []
         targets = shop.targets()
 
         def whole(tx: Transaction) -> T:
-            nonlocal recalls, decided
+            nonlocal recalls, look_at, decided
             if caller.once is not None:
                 _check_new(tx, caller.once)
-            if len(targets) != shop.registered:
+            is_registered = len(targets) == shop.registered
+            if not is_registered:
                 tx.register_targets(tx.unregistered(targets))
             entries = Entries(tx, Crew(), Permits(shop.pricing))
             result = act(tx, entries)
             entries.write(tx)
             recalls, decided = entries.recalls, entries.decided
+            look_at = entries.look_at if is_registered else 0
             if entries.deeds:
                 tx.append_deeds(caller.principal.user, entries.deeds, caller.request_id, caller.address)
             if caller.once is not None:
@@ -144,7 +146,7 @@ class Desk:
         if decided and is_told():
             tell(decided)
         shop.registered = len(targets)
-        shop.wake(recalls)
+        shop.wake(recalls, look_at)
         return result
 
     def read(self, act: Callable[[Transaction], T]) -> T:

@@ -24,6 +24,13 @@ from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for,
 from foliot.services.views import Schedule, schedule_view
 
 
+class Inserted(NamedTuple):
+    """Schedules that are there now, and when the first of them must be looked at; None: none has any moment."""
+
+    schedules: list[Schedule]
+    look_at: int | None
+
+
 class WantedSchedule(NamedTuple):
     """A schedule that is to be."""
 
@@ -41,7 +48,7 @@ def insert_schedules(
     deleted: Mapping[str, ScheduleRow],
     app: str | None,
     pricing: Pricing,
-) -> list[Schedule]:
+) -> Inserted:
     """New schedules; those that are `deleted`, by id, live again. A clash with somebody else's is the database's."""
     rows, cursors, created = [], [], []
     now = tx.now
@@ -81,7 +88,8 @@ def insert_schedules(
         created.append(schedule_view(row, state, now, 0))
     tx.insert_schedules(rows, cursors)
     _note_created(entries, wanted)
-    return created
+    wakes = [wake_at for *_, wake_at, _ in cursors if wake_at is not None]
+    return Inserted(created, 0 if deleted else min(wakes, default=None))
 
 
 def _permitted(tx: Transaction, wanted: Sequence[WantedSchedule], pricing: Pricing) -> list[tuple[int, str]]:
@@ -121,7 +129,7 @@ def put_schedule(
         targets = tx.target_refs([wanted.stored.target])
         # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
         deleted = {} if row is None else {wanted.id: row}
-        return insert_schedules(tx, entries, [wanted], targets, deleted, app, desk.pricing)[0]
+        return insert_schedules(tx, entries, [wanted], targets, deleted, app, desk.pricing).schedules[0]
     found = desk.find(tx, wanted.id)
     if app is not None and found.row.app != app:
         tx.update_schedule(found.row.ref, app=app)

@@ -103,7 +103,9 @@ class ScheduleVerbs:
     ) -> Sequence[Schedule]:
         targets = tx.target_refs({schedule.stored.target for schedule in wanted})
         deleted = deleted_schedules(self._desk, tx, [schedule.id for schedule in wanted])
-        return insert_schedules(tx, entries, wanted, targets, deleted, app, self._desk.pricing)
+        inserted = insert_schedules(tx, entries, wanted, targets, deleted, app, self._desk.pricing)
+        entries.look_at = inserted.look_at
+        return inserted.schedules
 
     def upsert(
         self, name: str, *, app: str | None = None, user: str | None = None, grant: str | None = None, **options: Any
