@@ -44,6 +44,7 @@ REASONS: dict[str, str] = {
     "500 slots a second spread, beside 300 creations a second: late, p99": _ONE_INTERPRETER,
     "500 slots a second spread, beside creation of 5,000 a second: late, p99": _ONE_INTERPRETER,
     "500 slots a second at once, beside 200 reads a second: late, p99": _ONE_INTERPRETER,
+    "500 slots a second at once, beside creation of 5,000 a second: late, p99": _ONE_INTERPRETER,
     "throughput, one process": (
         "one process has one core, and a slot takes some 97 microseconds of it, about 12 of them at the gate; the rest"
         " is SQLite and the Python around its statements; what is left to gain is in fewer and wider statements, not in"
