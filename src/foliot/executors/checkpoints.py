@@ -2,8 +2,9 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from psycopg.rows import DictRow
 
 SUFFIX = ".langgraph"
+_MAKING_READY = threading.Lock()
 _SETUP_LOCK = 0x6C616E676772
 _ASK_AGAIN = 0.05
 
@@ -92,7 +94,7 @@ class StoredCheckpoints:
 
         path = f"{url.database}{SUFFIX}"
         # A file that cannot be opened is better found out here: aiosqlite would leave a thread behind.
-        sqlite3.connect(path).close()
+        _make_ready(path)
         async with AsyncSqliteSaver.from_conn_string(path) as saver:
             await saver.setup()
             await saver.conn.execute("PRAGMA synchronous=FULL")
@@ -134,6 +136,12 @@ class _Shared:
 
     async def close(self) -> None:
         await self._stack.aclose()
+
+
+def _make_ready(path: str) -> None:
+    """Have the file, with its log: SQLite refuses at once, and does not wait, where two would begin a log."""
+    with _MAKING_READY, closing(sqlite3.connect(path)) as cx:
+        cx.execute("PRAGMA journal_mode=WAL")
 
 
 def _server_refusal() -> type[Exception]:
