@@ -31,6 +31,12 @@ class Right(StrEnum):
     """Users, keys of others, payments, the trail."""
 
 
+_DEEDS = {
+    Right.READ: "look at anything",
+    Right.WRITE: "change anything",
+    Right.DECIDE: "answer what waits for a person",
+    Right.ADMIN: "do what is for admins",
+}
 RIGHTS = {
     Role.ADMIN: frozenset(Right),
     Role.MEMBER: frozenset({Right.READ, Right.WRITE, Right.DECIDE}),
@@ -78,7 +84,7 @@ def check_right(principal: Principal, right: Right) -> None:
     """Denied, with what is missing and who can help, unless they have it."""
     if not principal.may(right):
         who = f"the key {principal.key} of {principal.user}" if principal.key else principal.user
-        raise Denied(f"{who} may not {right}: ask an admin for a key or a role that may")
+        raise Denied(f"{who} may not {_DEEDS[right]}: ask an admin for a key or a role with the right '{right}'")
 
 
 def role_of(role: object) -> Role:
