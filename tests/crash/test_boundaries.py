@@ -109,7 +109,7 @@ in `tests/engine/test_poison.py`: no scene of ours has a schedule that the engin
 _GONE_WITH_THEIR_PROCESS = {"simulator.Rehearsal.copy", "simulator.Rehearsal.play"}
 """They write to a file that nobody reads after them."""
 _PASSING_ON = {
-    "services.desk.Desk.write",
+    "services.desk.Desk.write_shown",
     "engine.loop.Engine._write",
     "engine.notifier.Notifier._write",
     "execution.records.Records.write",
@@ -174,7 +174,7 @@ def _functions(tree: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _asks_to_write(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Attribute) or node.attr not in ("write", "_write", "write_surely"):
+    if not isinstance(node, ast.Attribute) or node.attr not in ("write", "write_shown", "_write", "write_surely"):
         return False
     owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
     return owner in ("_desk", "desk", "database", "_database", "_records") or (

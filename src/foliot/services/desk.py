@@ -16,6 +16,7 @@ from foliot.domain.schedule import State, slug_of, user_of
 from foliot.ports import Carrier, Database, Transaction
 from foliot.rows import AnswerRow, ScheduleRow
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -118,12 +119,19 @@ class Desk:
 
         ToldBefore when it was done under the caller's key already.
         """
+        return self.write_shown(act, lambda result: result)
+
+    def write_shown(self, act: Callable[[Transaction, Entries], R], shown: Callable[[R], T]) -> T:
+        """The same, with more to make of what was written: nobody else who writes waits for that.
+
+        Only what is told again under the caller's key is made in the transaction that keeps it.
+        """
         shop, caller = self._shop, self.caller
         recalls, look_at = False, None
         decided: list[DecidedSlot] = []
         targets = shop.targets()
 
-        def whole(tx: Transaction) -> T:
+        def whole(tx: Transaction) -> R:
             nonlocal recalls, look_at, decided
             if caller.once is not None:
                 _check_new(tx, caller.once)
@@ -138,7 +146,7 @@ class Desk:
             if entries.deeds:
                 tx.append_deeds(caller.principal.user, entries.deeds, caller.request_id, caller.address)
             if caller.once is not None:
-                _keep(tx, caller.once, result)
+                _keep(tx, caller.once, shown(result))
             tx.notify("recall" if recalls else "look")
             return result
 
@@ -147,7 +155,7 @@ class Desk:
             tell(decided)
         shop.registered = len(targets)
         shop.wake(recalls, look_at)
-        return result
+        return shown(result)
 
     def read(self, act: Callable[[Transaction], T]) -> T:
         return self._shop.database.read(act)

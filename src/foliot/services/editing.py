@@ -24,10 +24,19 @@ from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for,
 from foliot.services.views import Schedule, schedule_view
 
 
+class Snapshot(NamedTuple):
+    """A schedule as the database had it at that moment, with so many runs under way."""
+
+    row: ScheduleRow
+    state: State
+    now: int
+    running: int = 0
+
+
 class Inserted(NamedTuple):
     """Schedules that are there now, and when the first of them must be looked at; None: none has any moment."""
 
-    schedules: list[Schedule]
+    snapshots: list[Snapshot]
     look_at: int | None
 
 
@@ -50,46 +59,46 @@ def insert_schedules(
     pricing: Pricing,
 ) -> Inserted:
     """New schedules; those that are `deleted`, by id, live again. A clash with somebody else's is the database's."""
-    rows, cursors, created = [], [], []
+    rows, cursors, snapshots = [], [], []
     now = tx.now
     refs = iter(tx.new_schedule_refs(len(wanted) - len(deleted)))
+    first_due = _FirstDue(now)
     for (schedule_id, name, stored, _), (grant, owner) in zip(wanted, _permitted(tx, wanted, pricing), strict=True):
         target = targets[stored.target]
         old = deleted.get(schedule_id)
         if old is not None:
-            created.append(_revive(tx, entries, old, stored, target, app=app, grant_ref=grant, owner=owner))
+            snapshots.append(_revive(tx, entries, old, stored, target, app=app, grant_ref=grant, owner=owner))
             continue
-        ref = next(refs)
-        policies = read_policies(stored.policies)
-        wake_at = _first_due(Timetable(compiled(stored.spec), schedule_id), now)
+        ref, limit = next(refs), read_policies(stored.policies).limit
+        wake_at = first_due.of(stored.spec, schedule_id)
         text = (stored.spec, stored.policies, stored.input, stored.labels, stored.memo)
         rows.append((ref, schedule_id, name, app, target, *text, 1, now, now, now, grant, owner))
-        cursors.append((ref, 1, target, now, wake_at, policies.limit))
-        row = ScheduleRow(
-            ref,
-            schedule_id,
-            name,
-            app,
-            target,
-            stored.target,
-            *text,
-            1,
-            now,
-            now,
-            now,
-            None,
-            None,
-            None,
-            0,
-            grant,
-            owner,
-        )
-        state = State(ref, 1, target, now, wake_at, None, None, 0, 0, policies.limit, 0, None, None, 0)
-        created.append(schedule_view(row, state, now, 0))
+        cursors.append((ref, 1, target, now, wake_at, limit))
+        named = (ref, schedule_id, name, app, target, stored.target)
+        row = ScheduleRow(*named, *text, 1, now, now, now, None, None, None, 0, grant, owner)
+        state = State(ref, 1, target, now, wake_at, None, None, 0, 0, limit, 0, None, None, 0)
+        snapshots.append(Snapshot(row, state, now))
     tx.insert_schedules(rows, cursors)
     _note_created(entries, wanted)
     wakes = [wake_at for *_, wake_at, _ in cursors if wake_at is not None]
-    return Inserted(created, 0 if deleted else min(wakes, default=None))
+    return Inserted(snapshots, 0 if deleted else min(wakes, default=None))
+
+
+class _FirstDue:
+    """When the first slots of new schedules are due. Without jitter all that share a spec share that moment."""
+
+    def __init__(self, now: int) -> None:
+        self._now = now
+        self._shared: dict[str, int | None] = {}
+
+    def of(self, spec: str, schedule_id: str) -> int | None:
+        if spec in self._shared:
+            return self._shared[spec]
+        times = compiled(spec)
+        wake_at = _first_due(Timetable(times, schedule_id), self._now)
+        if not times.jitter:
+            self._shared[spec] = wake_at
+        return wake_at
 
 
 def _permitted(tx: Transaction, wanted: Sequence[WantedSchedule], pricing: Pricing) -> list[tuple[int, str]]:
@@ -129,16 +138,17 @@ def put_schedule(
         targets = tx.target_refs([wanted.stored.target])
         # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
         deleted = {} if row is None else {wanted.id: row}
-        return insert_schedules(tx, entries, [wanted], targets, deleted, app, desk.pricing).schedules[0]
+        inserted = insert_schedules(tx, entries, [wanted], targets, deleted, app, desk.pricing)
+        return snapshot_view(inserted.snapshots[0])
     found = desk.find(tx, wanted.id)
     if app is not None and found.row.app != app:
         tx.update_schedule(found.row.ref, app=app)
     return edit(tx, entries, found, wanted.stored, wanted.wish if edit_wish is None else edit_wish)
 
 
-def deleted_schedules(desk: Desk, tx: Transaction, ids: list[str]) -> dict[str, ScheduleRow]:
-    """Those that exist and are deleted; Conflict for one that lives, or was somebody else's."""
-    found = {row.id: row for row in tx.schedules(ids)}
+def deleted_schedules(desk: Desk, tx: Transaction, wanted: Sequence[WantedSchedule]) -> dict[str, ScheduleRow]:
+    """Those of the wanted that exist and are deleted; Conflict for one that lives, or was somebody else's."""
+    found = {row.id: row for row in tx.schedules([schedule.id for schedule in wanted])}
     for row in found.values():
         if not desk.principal.sees(row.owner):
             raise taken(row.id)
@@ -154,7 +164,7 @@ def taken(schedule_id: str) -> Conflict:
     return Conflict(f"the name {schedule_id!r} is taken: choose another")
 
 
-def _revive(tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, **said: Any) -> Schedule:
+def _revive(tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, **said: Any) -> Snapshot:
     """A deleted schedule lives again, as new, but goes on where its cursor stands: no slot fires twice."""
     (state,) = tx.states([row.ref])
     tx.keep_spec(row.ref, Tenure(row.spec, row.spec_since, state.swept_to, TenureEnd.DELETION))
@@ -171,7 +181,7 @@ def _revive(tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored,
         refusals=0,
     )
     entries.move(state)
-    return change(
+    return _saved(
         tx,
         entries,
         row,
@@ -236,6 +246,10 @@ def _under_new_rules(state: State, before: Scheduled, stored: Stored) -> State:
 
 def change(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, **changes: Any) -> Schedule:
     """Save the schedule with a new conflict token."""
+    return snapshot_view(_saved(tx, entries, row, state, **changes))
+
+
+def _saved(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, **changes: Any) -> Snapshot:
     version = row.version + 1
     tx.update_schedule(row.ref, version=version, updated_at=tx.now, **changes)
     tx.set_version(row.ref, version, state.target)
@@ -243,7 +257,7 @@ def change(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, **
     entries.write(tx)
     (saved,) = tx.configurations([row.ref])
     (state,) = tx.states([row.ref])
-    return shown(tx, saved, state)
+    return _snapshot(tx, saved, state)
 
 
 def pause_schedule(
@@ -379,4 +393,12 @@ def view_of(tx: Transaction, row: ScheduleRow) -> Schedule:
 
 
 def shown(tx: Transaction, row: ScheduleRow, state: State) -> Schedule:
-    return schedule_view(row, state, tx.now, tx.running_counts([row.ref]).get(row.ref, 0))
+    return snapshot_view(_snapshot(tx, row, state))
+
+
+def _snapshot(tx: Transaction, row: ScheduleRow, state: State) -> Snapshot:
+    return Snapshot(row, state, tx.now, tx.running_counts([row.ref]).get(row.ref, 0))
+
+
+def snapshot_view(snapshot: Snapshot) -> Schedule:
+    return schedule_view(*snapshot)

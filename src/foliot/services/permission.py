@@ -62,6 +62,9 @@ def grants_for(tx: Transaction, wishes: Sequence[tuple[str, Wish]]) -> list[int]
     accounts = {user: account_of(tx, user) for user in {wish.user for _, wish in wishes if _is_made(wish)} if user}
     is_local = any(wish.user is None and wish.grant is None for _, wish in wishes)
     local = local_grant(tx) if is_local else 0
+    scopes = {
+        target: stored_scopes([scope_of(target)]) for target in {target for target, wish in wishes if _is_made(wish)}
+    }
     rows, refs = [], []
     for target, wish in wishes:
         if wish.grant is not None:
@@ -70,7 +73,7 @@ def grants_for(tx: Transaction, wishes: Sequence[tuple[str, Wish]]) -> list[int]
             refs.append(local)
         else:
             ref = next(made)
-            rows.append((ref, *accounts[wish.user], stored_scopes([scope_of(target)]), None, None, 0, tx.now))
+            rows.append((ref, *accounts[wish.user], scopes[target], None, None, 0, tx.now))
             refs.append(ref)
     tx.insert_grants(rows)
     return refs

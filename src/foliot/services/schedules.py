@@ -31,6 +31,7 @@ from foliot.services.backfilling import (
 from foliot.services.configuration import Stored, patched, stored_of
 from foliot.services.desk import Desk
 from foliot.services.editing import (
+    Snapshot,
     WantedSchedule,
     check_token,
     delete_schedule,
@@ -41,6 +42,7 @@ from foliot.services.editing import (
     put_schedule,
     resume_schedule,
     skip_slot,
+    snapshot_view,
     stored_form,
     trigger_run,
     view_of,
@@ -73,12 +75,17 @@ class ScheduleVerbs:
     def create(self, name: str, **options: Any) -> Schedule:
         """A new schedule; its first slot is the first after now. Conflict when there is one of that name."""
         wanted = self._wanted_one({"name": name, **options}, stored_of)
-        return self._desk.write(lambda tx, entries: self._create(tx, entries, [wanted], None)[0])
+        return self._desk.write_shown(
+            lambda tx, entries: self._create(tx, entries, [wanted], None), lambda snapshots: snapshot_view(snapshots[0])
+        )
 
     def create_many(self, several: Iterable[Mapping[str, Any]], app: str | None = None) -> Sequence[Schedule]:
         """Several new schedules at once, all or none; each mapping is a name and the options of `create`."""
         wanted = self._wanted(several)
-        return self._desk.write(lambda tx, entries: self._create(tx, entries, wanted, app))
+        return self._desk.write_shown(
+            lambda tx, entries: self._create(tx, entries, wanted, app),
+            lambda snapshots: [snapshot_view(one) for one in snapshots],
+        )
 
     def _wanted(self, several: Iterable[Mapping[str, Any]]) -> Sequence[WantedSchedule]:
         wanted = []
@@ -100,12 +107,12 @@ class ScheduleVerbs:
 
     def _create(
         self, tx: Transaction, entries: Entries, wanted: Sequence[WantedSchedule], app: str | None
-    ) -> Sequence[Schedule]:
+    ) -> Sequence[Snapshot]:
         targets = tx.target_refs({schedule.stored.target for schedule in wanted})
-        deleted = deleted_schedules(self._desk, tx, [schedule.id for schedule in wanted])
+        deleted = deleted_schedules(self._desk, tx, wanted)
         inserted = insert_schedules(tx, entries, wanted, targets, deleted, app, self._desk.pricing)
         entries.look_at = inserted.look_at
-        return inserted.schedules
+        return inserted.snapshots
 
     def upsert(
         self, name: str, *, app: str | None = None, user: str | None = None, grant: str | None = None, **options: Any
