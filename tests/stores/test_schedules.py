@@ -112,6 +112,29 @@ def test_more_schedules_than_one_statement_takes_are_inserted_and_found(stage: S
     assert {row.ref for row in stage.read(lambda tx: tx.schedules(ids))} == set(refs)
 
 
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 63, 64, 65, 72, 73, 200])
+def test_however_many_rows_are_written_at_once_each_is_what_it_was_meant_to_be(stage: Stage, count: int) -> None:
+    target = stage.target()
+
+    def act(tx: SqlTransaction) -> list[int]:
+        refs = list(tx.new_schedule_refs(count + 1))
+        tx.insert_schedules(
+            [a_new_schedule(ref, target, f"s{ref}") for ref in refs], [a_new_cursor(ref, target) for ref in refs]
+        )
+        tx.label([(f'{{"n":"{ref}"}}', ref + 1, NOON + ref, ref) for ref in refs[:-1]])
+        return refs
+
+    refs = stage.write(act)
+
+    rows = {row.ref: row for row in stage.read(lambda tx: tx.configurations(refs))}
+    versions = {state.ref: state.version for state in stage.read(lambda tx: tx.states_seen(refs))}
+    for ref in refs[:-1]:
+        row = rows[ref]
+        assert (row.id, row.labels, row.version, row.updated_at) == (f"s{ref}", f'{{"n":"{ref}"}}', ref + 1, NOON + ref)
+        assert versions[ref] == ref + 1
+    assert (rows[refs[-1]].labels, rows[refs[-1]].version, versions[refs[-1]]) == ("{}", 1, 1)
+
+
 def test_an_id_is_given_once(stage: Stage) -> None:
     stage.schedule("digest")
 

@@ -1,13 +1,14 @@
 """All that SQLite and PostgreSQL do differently, and nothing else.
 
-Statements are written once, with `?` for a value, and rows travel in batches: SQLite takes them one by one through
-`executemany`, PostgreSQL takes each column as one array, written as text because that is five times cheaper than to
-have the driver adapt every element.
+Statements are written once, with `?` for a value, and rows travel in batches: SQLite takes some dozens of them in one
+statement, PostgreSQL takes each column as one array, written as text because that is five times cheaper than to have
+the driver adapt every element.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy.engine.interfaces import DBAPICursor
@@ -16,6 +17,8 @@ Row = Sequence[Any]
 
 _ROWS_AT_ONCE = 10_000
 """PostgreSQL gives each statement so long and no longer."""
+_PORTIONS = (64, 8, 1)
+"""Rows that SQLite takes in one statement: few sizes, so that its driver has them all prepared."""
 
 
 _OTHER_WAYS = ("seqscan", "bitmapscan", "sort", "incremental_sort", "hashjoin", "mergejoin")
@@ -43,7 +46,10 @@ class InsertMany:
         into = ", ".join((*names, *fixed))
         values = ", ".join((*("?" * len(names)), *fixed.values()))
         instead = f" ON CONFLICT {on_conflict}" if on_conflict else ""
-        self.one = f"INSERT INTO {table} ({into}) VALUES ({values}){instead}"
+        self.some = {
+            size: f"INSERT INTO {table} ({into}) VALUES {', '.join([f'({values})'] * size)}{instead}"
+            for size in _PORTIONS
+        }
         self.types = types
         chosen = ", ".join((*(f"s.{name}" for name in names), *fixed.values()))
         self.all = f"INSERT INTO {table} ({into}) SELECT {chosen} FROM {_unnest(names, types)}{instead}"
@@ -59,12 +65,21 @@ class UpdateMany:
         condition = f" AND {also}" if also else ""
         changes = ", ".join((*(f"{name} = ?" for name in names), *fixed))
         found = " AND ".join(f"{name} = ?" for name in key_names)
-        self.one = f"UPDATE {table} SET {changes} WHERE {found}{condition}"
+        one = f"UPDATE {table} SET {changes} WHERE {found}{condition}"
         self.types = (*types, *key_types)
         changes = ", ".join((*(f"{name} = s.{name}" for name in names), *fixed))
         found = " AND ".join(f"{table}.{name} = s.{name}" for name in key_names)
-        source = _unnest((*names, *key_names), self.types)
-        self.all = f"UPDATE {table} SET {changes} FROM {source} WHERE {found}{condition}"
+        update = f"UPDATE {table} SET {changes} FROM {{source}} WHERE {found}{condition}"
+        given = (*names, *key_names)
+        self.some = {size: update.format(source=_listed(given, size)) for size in _PORTIONS} | {1: one}
+        self.all = update.format(source=_unnest(given, self.types))
+
+
+def _listed(names: Sequence[str], size: int) -> str:
+    """So many rows of values, as SQLite names their columns."""
+    renamed = ", ".join(f"column{number} AS {name}" for number, name in enumerate(names, 1))
+    row = f"({', '.join('?' * len(names))})"
+    return f"(SELECT {renamed} FROM (VALUES {', '.join([row] * size)})) AS s"
 
 
 def _unnest(names: Sequence[str], types: Sequence[str]) -> str:
@@ -147,14 +162,27 @@ class SqliteDialect:
         """There is no other process."""
 
     def insert(self, cursor: DBAPICursor, statement: InsertMany, rows: Sequence[Row]) -> None:
-        if rows:
-            cursor.executemany(statement.one, rows)
+        for values, text in _in_portions(rows, statement.some):
+            cursor.execute(text, values)
 
     def update(self, cursor: DBAPICursor, statement: UpdateMany, rows: Sequence[Row]) -> int:
-        if not rows:
-            return 0
-        cursor.executemany(statement.one, rows)
-        return cursor.rowcount
+        changed = 0
+        for values, text in _in_portions(rows, statement.some):
+            cursor.execute(text, values)
+            changed += cursor.rowcount
+        return changed
+
+
+def _in_portions(rows: Sequence[Row], texts: Mapping[int, str]) -> Iterator[tuple[Row, str]]:
+    """The values of some rows after the other, each time with the statement for so many.
+
+    With each statement the driver gives the interpreter away, and may wait for it: the fewer the better.
+    """
+    start = 0
+    for size in _PORTIONS:
+        for first in range(start, len(rows) - size + 1, size):
+            start = first + size
+            yield (rows[first] if size == 1 else [*chain.from_iterable(rows[first:start])]), texts[size]
 
 
 class PostgresqlDialect:
