@@ -1,4 +1,4 @@
-"""Who goes first in the one interpreter of this process: a turn of the engine, then requests; readers one by one."""
+"""Who goes first in the one interpreter of this process: what the engine starts, then requests; readers one by one."""
 
 import threading
 from collections.abc import Iterator
@@ -6,35 +6,60 @@ from contextlib import contextmanager
 
 _AT_MOST = 0.002
 """Seconds that somebody waits for another at a time: after them all share what there is."""
+_BEFORE_A_WRITE = 0.02
+"""The same for who is about to write: the engine would wait for all of that."""
 
 
 class Courtesy:
     """Between threads that need the interpreter for a moment, and one that is waited for.
 
     The engine gives the interpreter away with each of a dozen statements of a turn, and has it back when whoever took
-    it lets it go, milliseconds later. So others begin nothing while a turn is under way that can wait until it is over,
-    and do not read beside each other: a slot waits for what one of them had begun, and not for all of them a dozen
-    times.
+    it lets it go, milliseconds later. So others begin nothing from when something is due until it is started that can
+    wait until then, and do not read beside each other: a slot waits for what one of them had begun, and not for all of
+    them a dozen times. While the engine itself waits for the disk, it is their turn.
     """
 
-    def __init__(self, at_most: float = _AT_MOST) -> None:
+    def __init__(self, at_most: float = _AT_MOST, before_a_write: float = _BEFORE_A_WRITE) -> None:
         self._at_most = at_most
+        self._before_a_write = before_a_write
         self._reading = threading.Lock()
+        self._in_a_hurry: int | None = None
+        """Which thread."""
         self._nobody_hurries = threading.Event()
         self._nobody_hurries.set()
+        self._nobody_needs_it = threading.Event()
+        """The same, and besides while who hurries waits for the disk."""
+        self._nobody_needs_it.set()
 
-    @contextmanager
-    def hurrying(self) -> Iterator[None]:
-        """One at a time."""
+    def hurry(self) -> None:
+        """From now on, until it rests, the caller goes first. One thread at a time; of several the last."""
+        self._in_a_hurry = threading.get_ident()
         self._nobody_hurries.clear()
-        try:
-            yield
-        finally:
-            self._nobody_hurries.set()
+        self._nobody_needs_it.clear()
+
+    def rest(self) -> None:
+        """It is nobody's turn, or anybody's."""
+        self._in_a_hurry = None
+        self._nobody_hurries.set()
+        self._nobody_needs_it.set()
+
+    def lend(self) -> None:
+        """If it is the caller who hurries: until it takes it back, others may have the interpreter."""
+        if self._in_a_hurry == threading.get_ident():
+            self._nobody_needs_it.set()
+
+    def take_back(self) -> None:
+        if self._in_a_hurry == threading.get_ident():
+            self._nobody_needs_it.clear()
 
     def let_pass(self) -> None:
         """Wait for who hurries, though not for long."""
-        self._nobody_hurries.wait(self._at_most)
+        if not self._nobody_needs_it.is_set():
+            self._nobody_needs_it.wait(self._at_most)
+
+    def let_pass_before_a_write(self) -> None:
+        """Wait until nobody hurries any more, though not for long."""
+        self._nobody_hurries.wait(self._before_a_write)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -263,6 +263,25 @@ def test_who_holds_up_an_event_loop_goes_first_and_leads_himself(sqlite: Stage) 
     assert order[0][1] == loop_s.result()
 
 
+def test_who_holds_up_an_event_loop_waits_for_nothing_that_others_write(sqlite: Stage) -> None:
+    """What a turn starts was late by whatever was written along with it."""
+
+    async def on_a_loop() -> Future[Any]:
+        with ThreadPoolExecutor(1) as threads:
+
+            def turn(tx: SqlTransaction) -> Future[Any]:
+                other = threads.submit(sqlite.write, a_target("other"))
+                assert are_waiting(sqlite.database, 1)
+                return other
+
+            return sqlite.write(turn)
+
+    with commits_of(sqlite) as commits:
+        asyncio.run(on_a_loop()).result()
+
+    assert len(commits) == 2
+
+
 def test_nobody_spends_long_on_what_others_wait_with(sqlite: Stage) -> None:
     def slow(tx: SqlTransaction) -> None:
         sqlite.clock.at += SECOND

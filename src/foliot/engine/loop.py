@@ -13,6 +13,7 @@ from foliot.books.configurations import Configurations
 from foliot.books.decided import is_told, tell
 from foliot.books.entries import Crew, Entries
 from foliot.books.permits import Permits
+from foliot.courtesy import INTERPRETER
 from foliot.domain import skew
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import Unavailable
@@ -147,6 +148,7 @@ class Engine:
             self.vitals.failure = error
             raise
         finally:
+            INTERPRETER.rest()
             self.vitals.is_over = True
             if self._notifier is not None:
                 self._notifier.die()
@@ -195,6 +197,8 @@ class Engine:
         self._hands.time_out()
         self._hands.bring_back()
         if self._is_time():
+            if self.settings.inline and self.database.is_local:
+                INTERPRETER.hurry()
             await self._turn()
             if self.settings.inline or self._repertoire.counts_threads:
                 # The runs just begun take their first step before the next turn, and their threads: those with limits,
@@ -202,6 +206,8 @@ class Engine:
                 # do so meanwhile.
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
+            if not self._has_more:
+                INTERPRETER.rest()
             if self._pruner.is_late():
                 # There is never a quiet moment: take one.
                 await self._prune()
@@ -432,6 +438,7 @@ class Engine:
 
     async def _wait(self, seconds: float) -> None:
         """Until poked, at most so long. Whoever pokes has left a sign of why: a report, a time, a wish."""
+        INTERPRETER.rest()
         # Never no time at all: what is left of a span may be too little to move the loop's clock.
         timer = asyncio.get_running_loop().call_later(max(seconds, _SHORTEST_WAIT), self._poked.set)
         await self._poked.wait()

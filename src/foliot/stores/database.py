@@ -41,6 +41,8 @@ Act = Callable[[SqlTransaction], T]
 _TRIES = 8
 _OTHERS_FOR = 0.01
 """Seconds that a writer spends at most on what others wait with, before all of it is committed."""
+_PREPARED = 512
+"""Statements that the driver keeps: more than there are."""
 _REFS_IN_A_BLOCK = 1000
 _BLOCK_LIVES = 5.0
 """Seconds: so that keys, whoever draws them, are never far behind those of others, and who watches finds all."""
@@ -78,13 +80,14 @@ class SqliteDatabase:
         """Run the function in a transaction; all that it wrote is on disk when this returns.
 
         Those who write at the same time share a commit: one of them runs the functions of the others after its own. A
-        function that raises undoes only itself; when the commit fails, that is raised in all of them.
+        function that raises undoes only itself; when the commit fails, that is raised in all of them. A turn of the
+        engine is alone in its commit: what it starts would wait for all that came along.
         """
         with translated(self.path, sqlite3):
             if _is_on_a_loop():
-                with INTERPRETER.hurrying():
-                    self._queue.enter()
-                    return self._lead(act)
+                self._queue.enter()
+                return self._lead(act)
+            INTERPRETER.let_pass_before_a_write()
             waited = self._queue.enter(act)
             if waited is None:
                 return self._lead(act)
@@ -101,12 +104,15 @@ class SqliteDatabase:
             with cx.begin():
                 answer = act(self._transaction(cx))
                 self._do_others(cx, others)
+                # Until all of it is on disk.
+                INTERPRETER.lend()
         except BaseException as error:
             self._undo()
             for waiting in others:
                 waiting.error = error if isinstance(error, Exception) else _interrupted(self.path)
             raise
         finally:
+            INTERPRETER.take_back()
             self._queue.leave()
             for waiting in others:
                 waiting.ring()
@@ -227,7 +233,12 @@ class SqliteDatabase:
             URL.create("sqlite", database=self.path),
             poolclass=StaticPool,
             hide_parameters=True,
-            connect_args={"check_same_thread": False, "isolation_level": None, "timeout": 5},
+            connect_args={
+                "check_same_thread": False,
+                "isolation_level": None,
+                "timeout": 5,
+                "cached_statements": _PREPARED,
+            },
         )
         event.listen(engine, "connect", prepare_passing if self._is_passing else prepare_writer)
         event.listen(engine, "begin", begin_immediate)

@@ -34,6 +34,8 @@ class WriteQueue:
     def __init__(self) -> None:
         self._changing = threading.Lock()
         self._leader: int | None = None
+        self._is_hasty = False
+        """Whether the leader leads for himself, and does nothing for others."""
         self._again = 0
         """How often the leader has come in besides the first time."""
         self._in_front: deque[Waiting] = deque()
@@ -42,16 +44,12 @@ class WriteQueue:
     def enter(self, act: Callable[[Any], Any] | None = None) -> Waiting | None:
         """None when the caller has the lead, and must `leave`; else what became of its act, which somebody has done.
 
-        Without an act it leads in any case, and as soon as it can.
+        Without an act it leads in any case, as soon as it can, and for itself alone.
         """
         me = threading.get_ident()
         if self._leader == me:
             self._again += 1
             return None
-        with self._changing:
-            if self._leader is None:
-                self._leader = me
-                return None
         waiting = Waiting(act, me)
         try:
             if self._leads_now(waiting, self._in_front if act is None else self._others):
@@ -66,14 +64,18 @@ class WriteQueue:
         """Whether it has the lead, since nobody had it; else it stands in line."""
         with self._changing:
             if self._leader is None:
-                self._leader = waiting.thread
+                self._follow(waiting)
                 return True
             line.append(waiting)
             return False
 
+    def _follow(self, heir: Waiting | None) -> None:
+        self._leader = None if heir is None else heir.thread
+        self._is_hasty = heir is not None and heir.act is None
+
     def next(self) -> Waiting | None:
-        """One whose act the leader may do besides his own; none while somebody in a hurry waits for the lead."""
-        if not self._others:
+        """One whose act the leader may do besides his own; none while somebody in a hurry leads, or waits to."""
+        if self._is_hasty or not self._others:
             return None
         with self._changing:
             return self._others.popleft() if self._others and not self._in_front else None
@@ -85,7 +87,7 @@ class WriteQueue:
                 self._again -= 1
                 return
             heir = self._in_front.popleft() if self._in_front else self._others.popleft() if self._others else None
-            self._leader = None if heir is None else heir.thread
+            self._follow(heir)
         if heir is not None:
             heir.leads = True
             heir.ring()
