@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tests.cli.conftest import CommandLine
+from tests.dags import a_dag, act, manual
 
 EVERYTHING = "graph:execute:*"
 DAILY = ("--target", "digest", "--cron", "0 9 * * *")
@@ -11,6 +12,7 @@ RANGE = ("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T23:00:00Z")
 
 
 def test_a_grant_is_made_extended_and_revoked(foliot: CommandLine) -> None:
+    foliot("user", "put", "ann")
     made = foliot.json("grant", "create", "--scope", "graph:execute:python:digest", "--user", "ann")
     grant = made["id"]
     assert (made["user"], made["expires_at"]) == ("ann", None)
@@ -48,6 +50,24 @@ def test_an_account_is_topped_up_once_for_each_reference(foliot: CommandLine) ->
     assert foliot.json("account", "limit", "kim", "--unlimited")["limited"] is False
     assert foliot.json("account", "show", "kim")["balance"] == 500
     assert foliot.json("account", "show")["user"] == "local"
+
+
+def test_nothing_is_made_for_a_user_whom_nobody_knows(foliot: CommandLine, tmp_path: Path) -> None:
+    """A name that was mistyped became a user with a schedule, a grant or a workflow of their own."""
+    written = tmp_path / "set.yaml"
+    written.write_text("set: nightly\nschedules:\n- {name: theirs, target: digest, every: 1h}\n")
+    workflow = tmp_path / "workflow.json"
+    workflow.write_text(
+        json.dumps(a_dag([manual(), act("send")], "start > send", workflow_id="theirs", user_id="nobody"))
+    )
+    for command in (
+        ("schedule", "create", "theirs", "--target", "digest", "--every", "1h"),
+        ("schedule", "apply", "-f", f"{written}", "--yes"),
+        ("grant", "create", "--scope", "graph:execute:python:digest"),
+    ):
+        assert "there is no user 'nobody'" in foliot.refused(3, *command, "--user", "nobody")
+    assert "there is no user 'nobody'" in foliot.refused(3, "workflow", "deploy", f"{workflow}")
+    assert "nobody" not in foliot("user", "list", "-o", "name").split()
 
 
 def test_what_waits_for_a_person_is_listed_and_answered(foliot: CommandLine, name: str) -> None:

@@ -78,7 +78,7 @@ ROWS: dict[str, Row] = {
     "POST /api/v1/schedules": Row({"name": "new-{#}", **CRON}),
     "POST /api/v1/schedules | by a grant": Row({"name": "new-{#}", **CRON, "grant": "{grant_id}"}, things=GRANTED),
     "POST /api/v1/schedules | for a user": Row(
-        {"name": "new-{#}", **CRON, "user": "{user}"}, things=NEWCOMER, makes=True, missing=403
+        {"name": "new-{#}", **CRON, "user": "{user}"}, things=NEWCOMER, missing=403
     ),
     "GET /api/v1/schedules": Row(),
     "GET /api/v1/schedules | of an owner": Row(query={"owner": "{user}"}, things=NEWCOMER, makes=True, missing=403),
@@ -116,6 +116,9 @@ ROWS: dict[str, Row] = {
     "GET /api/v1/decisions": Row(),
     "POST /api/v1/runs/{run_id}/decision": Row({"verdict": "approve"}, things={"run_id": WAITING}),
     "POST /api/v1/grants": Row({"scopes": ["graph:execute:python:digest"]}),
+    "POST /api/v1/grants | for a user": Row(
+        {"scopes": ["graph:execute:python:digest"], "user": "{user}"}, things=NEWCOMER, missing=403
+    ),
     "GET /api/v1/grants": Row(),
     "GET /api/v1/grants | of a user": Row(query={"user": "{user}"}, things=NEWCOMER, makes=True, missing=403),
     "GET /api/v1/grants/{grant_id}": Row(),

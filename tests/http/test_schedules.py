@@ -91,11 +91,12 @@ def test_a_schedule_runs_by_a_grant_of_its_own_unless_one_is_named(people: Peopl
 
 
 def test_an_admin_makes_schedules_for_others_and_changes_them(people: People) -> None:
+    ann = people.ann
     made = people.root.post("/api/v1/schedules", json={**DIGEST, "user": "ann"})
     assert made.json()["owner"] == "ann"
     put = people.root.put("/api/v1/schedules/digest?upsert=true", json={**DIGEST, "timeout": "5m"})
     assert (put.status_code, put.json()["owner"], put.json()["policies"]["timeout"]) == (200, "ann", "5m")
-    assert people.ann.post("/api/v1/schedules", json={**DIGEST, "user": "bob"}).status_code == 403
+    assert ann.post("/api/v1/schedules", json={**DIGEST, "user": "bob"}).status_code == 403
     assert people.bob.put("/api/v1/schedules/digest?upsert=true", json=DIGEST).status_code == 409
 
 

@@ -41,12 +41,12 @@ def test_a_workflow_belongs_to_its_first_deployer_and_is_missing_to_others(peopl
 
 
 def test_a_workflow_is_deployed_for_somebody_else_by_admins_only(people: People) -> None:
-    theirs = {**FLOW, "user_id": "ann"}
+    ann, theirs = people.ann, {**FLOW, "user_id": "ann"}
     assert people.bob.post(WORKFLOWS, json=theirs).status_code == 403
     assert people.root.post(WORKFLOWS, json=theirs).status_code == 201
-    assert people.ann.post(WORKFLOWS, json=theirs).status_code == 201
-    assert people.ann.get(f"{WORKFLOWS}/flow").json()["created_by"] == "root"
-    assert people.ann.post(WORKFLOWS, json={**FLOW, "user_id": 5}).status_code == 422
+    assert ann.post(WORKFLOWS, json=theirs).status_code == 201
+    assert ann.get(f"{WORKFLOWS}/flow").json()["created_by"] == "root"
+    assert ann.post(WORKFLOWS, json={**FLOW, "user_id": 5}).status_code == 422
 
 
 def test_nobody_schedules_a_workflow_that_they_do_not_see(people: People) -> None:

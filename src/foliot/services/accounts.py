@@ -109,11 +109,7 @@ class AccountVerbs:
         return self._desk.read(act)
 
     def _account(self, tx: Transaction, owner: str) -> int:
-        """Of the user; NotFound when there is no such user, and whoever asks may only have mistyped one."""
-        if self._desk.principal.key is not None and tx.user(owner) is None:
-            raise NotFound(
-                f"there is no user {owner!r}: `users.list()` shows those that there are, and `users.put()` makes one"
-            )
+        self._desk.check_known(tx, owner)
         return account_of(tx, owner)[1]
 
     def _seen(self, user: str | None) -> str:

@@ -22,6 +22,7 @@ from foliot.services.declaration import NO_LONGER_DECLARED, Difference, Measure,
 from foliot.services.desk import Desk, Found
 from foliot.services.editing import (
     WantedSchedule,
+    check_users,
     edit,
     insert_schedules,
     pause_schedule,
@@ -221,10 +222,11 @@ class DeclarationVerbs:
         new = [one for one in several if one is not None]
         if not new:
             return
-        ids = [one.schedule.id for one in new]
-        deleted = {row.id: row for row in tx.schedules(ids)}
-        targets = tx.target_refs({one.schedule.stored.target for one in new})
         schedules = [one.schedule for one in new]
+        check_users(self._desk, tx, schedules)
+        ids = [schedule.id for schedule in schedules]
+        deleted = {row.id: row for row in tx.schedules(ids)}
+        targets = tx.target_refs({schedule.stored.target for schedule in schedules})
         insert_schedules(tx, entries, schedules, targets, deleted, named, self._desk.pricing)
         refs = {row.id: row.ref for row in tx.schedules(ids)}
         for one in new:

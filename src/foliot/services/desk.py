@@ -176,6 +176,13 @@ class Desk:
             raise Denied(f"{self.principal.user} may not act for {user!r}: leave the user out, or ask an admin")
         return user
 
+    def check_known(self, tx: Transaction, user: str) -> None:
+        """NotFound when there is no such user, and whoever asks over the network may only have mistyped one."""
+        if self.principal.key is not None and tx.user(user) is None:
+            raise NotFound(
+                f"there is no user {user!r}: `users.list()` shows those that there are, and `users.put()` makes one"
+            )
+
     def find(self, tx: Transaction, name: str) -> Found:
         """The schedule of that id or name, held for this transaction; NotFound when there is none for the caller."""
         row = self.find_row(tx, name)

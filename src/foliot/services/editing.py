@@ -101,6 +101,13 @@ class _FirstDue:
         return wake_at
 
 
+def check_users(desk: Desk, tx: Transaction, wanted: Sequence[WantedSchedule]) -> None:
+    """NotFound when one of them would be a user's whom nobody knows."""
+    for user in {schedule.wish.user for schedule in wanted}:
+        if user is not None:
+            desk.check_known(tx, user)
+
+
 def _permitted(tx: Transaction, wanted: Sequence[WantedSchedule], pricing: Pricing) -> list[tuple[int, str]]:
     """For each its grant and whose it is; Unpaid when nobody could pay for one."""
     grants = grants_for(tx, [(schedule.stored.target, schedule.wish) for schedule in wanted])
@@ -135,6 +142,7 @@ def put_schedule(
     if row is not None and not desk.principal.sees(row.owner):
         raise taken(wanted.id)
     if row is None or row.deleted_at is not None:
+        check_users(desk, tx, [wanted])
         targets = tx.target_refs([wanted.stored.target])
         # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
         deleted = {} if row is None else {wanted.id: row}

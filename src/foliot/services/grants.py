@@ -47,6 +47,7 @@ class GrantVerbs:
         def act(tx: Transaction, entries: Entries) -> Grant:
             if ends_at is not None and ends_at <= tx.now:
                 raise Invalid(f"expires_at takes a moment to come, got {rfc3339(ends_at)}")
+            self._desk.check_known(tx, owner)
             made = _shown(tx, make_grant(tx, owner, wanted, ends_at, allowed))
             entries.note("grant.create", "grant", made.id, user=owner, scopes=made.scopes)
             return made

@@ -34,6 +34,7 @@ from foliot.services.editing import (
     Snapshot,
     WantedSchedule,
     check_token,
+    check_users,
     delete_schedule,
     deleted_schedules,
     edit,
@@ -108,6 +109,7 @@ class ScheduleVerbs:
     def _create(
         self, tx: Transaction, entries: Entries, wanted: Sequence[WantedSchedule], app: str | None
     ) -> Sequence[Snapshot]:
+        check_users(self._desk, tx, wanted)
         targets = tx.target_refs({schedule.stored.target for schedule in wanted})
         deleted = deleted_schedules(self._desk, tx, wanted)
         inserted = insert_schedules(tx, entries, wanted, targets, deleted, app, self._desk.pricing)

@@ -113,6 +113,7 @@ class WorkflowVerbs:
         user, author = user_of(user), text_of("by", by) or user
 
         def act(tx: Transaction, entries: Entries) -> Deployed:
+            self._desk.check_known(tx, user)
             entries.note("workflow.deploy", "workflow", read.id, hash=read.hash)
             version = _saved(self._desk, tx, read, user, author)
             deployed = Deployed(read.id, version, [], [], [], [])
