@@ -9,6 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from foliot.clock import SystemClock
+from foliot.courtesy import INTERPRETER
 from foliot.domain.credits import Pricing
 from foliot.domain.pace import Pace
 from foliot.domain.service_tokens import ServiceAccess
@@ -132,7 +133,9 @@ class Parts:
         if not self.is_virtual and not self.database.is_local:
             settings = replace(settings, inline=False)
         gate = WorkersGate(self.gate, self.requests, self.records)
-        engine = Engine(self.database, gate, self.clock, _title(name), settings, self.pricing, self.carrier)
+        # Where time is virtual nobody is in its way, and where it writes on another thread it is in nobody's.
+        courtesy = INTERPRETER if settings.inline and not self.is_virtual else None
+        engine = Engine(self.database, gate, self.clock, _title(name), settings, self.pricing, self.carrier, courtesy)
         self.engines.append(engine)
         return engine
 

@@ -1,8 +1,10 @@
 """A worker wakes by itself: when no hint reaches it, when its clock is set, and when its clock was never right."""
 
+import threading
 from datetime import timedelta
 from typing import Any
 
+from foliot import Context
 from foliot.engine.settings import EngineSettings
 from foliot.ports import Clock
 from foliot.testing import World
@@ -104,3 +106,22 @@ def test_a_schedule_that_is_due_before_the_next_look_starts_on_time() -> None:
         world.app.schedules.create("soon", target="job", cron="6 12 * * *")
         world.advance(minutes=2)
         assert timeline(world, "soon") == ["12:06 success 12:06-12:06"]
+
+
+def test_turns_that_others_had_to_wait_for_leave_them_time_and_are_fewer() -> None:
+    """Slots that are due all through a second took a turn each, and requests beside them what was left."""
+
+    def turns(*, is_beset: bool) -> int:
+        async def job(input: Any, ctx: Context) -> None:
+            if is_beset:
+                asking = threading.Thread(target=world.engine()._courtesy.let_pass)
+                asking.start()
+                asking.join()
+
+        spread = {"target": "job", "every": "1s", "jitter": "950ms"}
+        with a_world(job, manual=True) as world:
+            world.app.schedules.create_many({"name": f"s{number}", **spread} for number in range(250))
+            world.advance(seconds=2)
+            return world.engine().counters.turns
+
+    assert turns(is_beset=True) <= 0.8 * turns(is_beset=False)

@@ -103,3 +103,38 @@ def test_who_does_not_hurry_lends_nothing() -> None:
     courtesy.rest()
     courtesy.take_back()
     assert courtesy._nobody_needs_it.is_set()
+
+
+def test_who_hurried_is_told_once_that_others_have_waited() -> None:
+    courtesy = Courtesy(at_most=0, before_a_write=0)
+    courtesy.let_pass()
+    courtesy.let_pass_before_a_write()
+    assert not courtesy.has_waited()
+
+    for wait in (courtesy.let_pass, courtesy.let_pass_before_a_write):
+        courtesy.hurry()
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        waiting.join(_LONG)
+        courtesy.rest()
+        assert (courtesy.has_waited(), courtesy.has_waited()) == (True, False)
+
+
+def test_who_computes_much_lets_a_turn_pass_before_each_part_of_it() -> None:
+    courtesy, done = Courtesy(_LONG), list[object]()
+    parts = courtesy.politely(range(2))
+    done.append(next(parts))
+
+    courtesy.hurry()
+    computing = begun(lambda: done.extend(parts), lambda: courtesy._has_waited)
+    done.append("turned")
+    courtesy.rest()
+    computing.join(_LONG)
+    assert done == [0, "turned", 1]
+
+
+def test_who_hurries_does_not_wait_for_itself() -> None:
+    courtesy = Courtesy(_LONG)
+    courtesy.hurry()
+    assert list(courtesy.politely("ab")) == ["a", "b"]
+    assert not courtesy.has_waited()

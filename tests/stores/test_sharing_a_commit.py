@@ -14,7 +14,9 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import InvalidRequestError
 
+from foliot.courtesy import Courtesy
 from foliot.domain.errors import Unavailable
+from foliot.stores import database
 from foliot.stores.database import SqliteDatabase
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import SECOND
@@ -280,6 +282,49 @@ def test_who_holds_up_an_event_loop_waits_for_nothing_that_others_write(sqlite: 
         asyncio.run(on_a_loop()).result()
 
     assert len(commits) == 2
+
+
+def test_who_comes_to_write_between_two_turns_lets_the_second_pass(
+    sqlite: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was due and more than one turn takes was late by what somebody wrote after the first of them."""
+    patient = Courtesy(before_a_write=60.0)
+    monkeypatch.setattr(database, "INTERPRETER", patient)
+    order: list[str] = []
+
+    async def turns() -> None:
+        with ThreadPoolExecutor(1) as threads:
+
+            def first(tx: SqlTransaction) -> None:
+                threads.submit(sqlite.write, lambda tx: order.append("other"))
+                assert are_waiting(sqlite.database, 1)
+                patient.hurry()
+
+            sqlite.write(first)
+            while not patient._has_waited:
+                """The other has had the lead, and given it back."""
+            sqlite.write(lambda tx: order.append("second turn"))
+            patient.rest()
+
+    asyncio.run(turns())
+    assert order == ["second turn", "other"]
+
+
+def test_while_a_turn_waits_for_who_writes_nobody_else_waits_for_the_turn(
+    sqlite: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who let it pass in the midst of a write held it up by that."""
+    patient = Courtesy(at_most=60.0)
+    monkeypatch.setattr(database, "INTERPRETER", patient)
+
+    async def turn() -> None:
+        patient.hurry()
+        sqlite.write(lambda tx: None)
+        patient.rest()
+
+    _, turned = together(sqlite.database, lambda tx: patient.let_pass(), [lambda: asyncio.run(turn())])
+    turned.result()
+    assert not patient.has_waited()
 
 
 def test_nobody_spends_long_on_what_others_wait_with(sqlite: Stage) -> None:

@@ -13,7 +13,7 @@ from foliot.books.configurations import Configurations
 from foliot.books.decided import is_told, tell
 from foliot.books.entries import Crew, Entries
 from foliot.books.permits import Permits
-from foliot.courtesy import INTERPRETER
+from foliot.courtesy import Courtesy
 from foliot.domain import skew
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import Unavailable
@@ -37,6 +37,8 @@ log = logging.getLogger("foliot.engine")
 
 _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
+_BREATH = 0.004
+"""Seconds that are left to who had to wait for a turn. What comes due meanwhile shares the next, which is cheaper."""
 _SHORTEST_WAIT = 1e-6
 _NAP = 200
 """Microseconds that everybody else on the loop waits at most while an idle worker naps."""
@@ -62,6 +64,7 @@ class Engine:
         settings: EngineSettings | None = None,
         pricing: Pricing | None = None,
         carrier: Carrier | None = None,
+        courtesy: Courtesy | None = None,
     ) -> None:
         self.database = database
         self.gate = gate
@@ -75,9 +78,8 @@ class Engine:
         self._shift = Shift(clock, self.settings, self._known, Permits(pricing or Pricing()), gate.report_digest)
         self._poked = asyncio.Event()
         self._hands = Hands(gate, clock, self._now, self._poked.set, self.counters)
-        self._notifier = None
-        if carrier is not None:
-            self._notifier = Notifier(database, carrier, self._now, self.settings)
+        self._notifier = None if carrier is None else Notifier(database, carrier, self._now, self.settings)
+        self._courtesy = courtesy or Courtesy()
         self._repertoire = Repertoire(gate)
         self._batch = self.settings.smallest_batch
         self._has_more = False
@@ -148,7 +150,7 @@ class Engine:
             self.vitals.failure = error
             raise
         finally:
-            INTERPRETER.rest()
+            self._courtesy.rest()
             self.vitals.is_over = True
             if self._notifier is not None:
                 self._notifier.die()
@@ -197,8 +199,7 @@ class Engine:
         self._hands.time_out()
         self._hands.bring_back()
         if self._is_time():
-            if self.settings.inline and self.database.is_local:
-                INTERPRETER.hurry()
+            self._courtesy.hurry()
             await self._turn()
             if self.settings.inline or self._repertoire.counts_threads:
                 # The runs just begun take their first step before the next turn, and their threads: those with limits,
@@ -207,7 +208,9 @@ class Engine:
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
             if not self._has_more:
-                INTERPRETER.rest()
+                self._courtesy.rest()
+                if self._courtesy.has_waited():
+                    await asyncio.sleep(_BREATH)
             if self._pruner.is_late():
                 # There is never a quiet moment: take one.
                 await self._prune()
@@ -438,7 +441,7 @@ class Engine:
 
     async def _wait(self, seconds: float) -> None:
         """Until poked, at most so long. Whoever pokes has left a sign of why: a report, a time, a wish."""
-        INTERPRETER.rest()
+        self._courtesy.rest()
         # Never no time at all: what is left of a span may be too little to move the loop's clock.
         timer = asyncio.get_running_loop().call_later(max(seconds, _SHORTEST_WAIT), self._poked.set)
         await self._poked.wait()

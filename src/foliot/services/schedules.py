@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from foliot.books.configurations import compiled
 from foliot.books.entries import Entries
+from foliot.courtesy import INTERPRETER
 from foliot.domain import ledger
 from foliot.domain.backfill import Backfill as BackfillRequest
 from foliot.domain.backfill import Direction, Which, lane_width, range_of
@@ -85,14 +86,14 @@ class ScheduleVerbs:
         wanted = self._wanted(several)
         return self._desk.write_shown(
             lambda tx, entries: self._create(tx, entries, wanted, app),
-            lambda snapshots: [snapshot_view(one) for one in snapshots],
+            lambda snapshots: [snapshot_view(one) for one in INTERPRETER.politely(snapshots)],
         )
 
     def _wanted(self, several: Iterable[Mapping[str, Any]]) -> Sequence[WantedSchedule]:
         wanted = []
         if isinstance(several, Mapping | str) or not isinstance(several, Iterable):
             raise Invalid(f"create_many takes several mappings of a name and options, got {several!r}")
-        for given in several:
+        for given in INTERPRETER.politely(several):
             if not isinstance(given, Mapping):
                 raise Invalid(f"create_many takes mappings of a name and options, got {given!r}")
             wanted.append(self._wanted_one(given, _stored))

@@ -85,10 +85,18 @@ class SqliteDatabase:
         """
         with translated(self.path, sqlite3):
             if _is_on_a_loop():
+                # Until who writes is done.
+                INTERPRETER.lend()
                 self._queue.enter()
+                INTERPRETER.take_back()
                 return self._lead(act)
             INTERPRETER.let_pass_before_a_write()
             waited = self._queue.enter(act)
+            if waited is None and INTERPRETER.is_hurried:
+                # The engine has only ended one turn of several: the next would wait.
+                self._queue.leave()
+                INTERPRETER.let_pass_before_a_write()
+                waited = self._queue.enter(act)
             if waited is None:
                 return self._lead(act)
             if waited.error is not None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
+from foliot.courtesy import INTERPRETER
 from foliot.domain.access import Right
 from foliot.domain.schedule import MOST_LABELS
 from foliot.http.asking import Ask, Asked, answered, needs
@@ -114,7 +115,7 @@ class ShownBatch(Given):
 @needs(Right.WRITE)
 def create_many(body: NewSchedules, asked: Asked) -> Response:
     """Create up to 1,000 schedules in one transaction: all of them or, when one is refused, none."""
-    several = [one.said() for one in body.items]
+    several = [one.said() for one in INTERPRETER.politely(body.items)]
     return asked.write(lambda verbs: verbs.schedules.create_many(several), _shown_created, status=201)
 
 
@@ -160,6 +161,6 @@ def _batch(asked: Ask, body: SaidReach, act: Callable[[Verbs, Reach], Batch]) ->
 def _shown_created(created: Sequence[Schedule]) -> CreatedSchedules:
     items = [
         CreatedSchedule.model_construct(id=one.id, name=one.name, token=one.token, grant=one.grant, next_at=one.next_at)
-        for one in created
+        for one in INTERPRETER.politely(created)
     ]
     return CreatedSchedules.model_construct(created=len(items), items=items)
