@@ -109,7 +109,7 @@ in `tests/engine/test_poison.py`: no scene of ours has a schedule that the engin
 _GONE_WITH_THEIR_PROCESS = {"simulator.Rehearsal.copy", "simulator.Rehearsal.play"}
 """They write to a file that nobody reads after them."""
 _PASSING_ON = {
-    "services.desk.Desk.write_shown",
+    "services.desk.Desk.write",
     "engine.loop.Engine._write",
     "engine.notifier.Notifier._write",
     "execution.records.Records.write",

@@ -119,19 +119,12 @@ class Desk:
 
         ToldBefore when it was done under the caller's key already.
         """
-        return self.write_shown(act, lambda result: result)
-
-    def write_shown(self, act: Callable[[Transaction, Entries], R], shown: Callable[[R], T]) -> T:
-        """The same, with more to make of what was written: nobody else who writes waits for that.
-
-        Only what is told again under the caller's key is made in the transaction that keeps it.
-        """
         shop, caller = self._shop, self.caller
         recalls, look_at = False, None
         decided: list[DecidedSlot] = []
         targets = shop.targets()
 
-        def whole(tx: Transaction) -> R:
+        def whole(tx: Transaction) -> T:
             nonlocal recalls, look_at, decided
             if caller.once is not None:
                 _check_new(tx, caller.once)
@@ -146,7 +139,7 @@ class Desk:
             if entries.deeds:
                 tx.append_deeds(caller.principal.user, entries.deeds, caller.request_id, caller.address)
             if caller.once is not None:
-                _keep(tx, caller.once, shown(result))
+                _keep(tx, caller.once, result)
             tx.notify("recall" if recalls else "look")
             return result
 
@@ -155,7 +148,16 @@ class Desk:
             tell(decided)
         shop.registered = len(targets)
         shop.wake(recalls, look_at)
-        return shown(result)
+        return result
+
+    def write_shown(self, act: Callable[[Transaction, Entries], R], shown: Callable[[R], T]) -> T:
+        """The same, with more to make of what was written: nobody else who writes waits for that.
+
+        Only what is told again under the caller's key is made in the transaction that keeps it.
+        """
+        if self.caller.once is None:
+            return shown(self.write(act))
+        return self.write(lambda tx, entries: shown(act(tx, entries)))
 
     def read(self, act: Callable[[Transaction], T]) -> T:
         return self._shop.database.read(act)
