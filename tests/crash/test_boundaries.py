@@ -10,6 +10,7 @@ from foliot.ports import Transaction
 from tests.crash.doom import COMMITS, PLACES, READS, writes
 from tests.crash.nursery import Nursery
 from tests.crash.scene import Scene
+from tests.diet import on_sqlite_every_day
 
 DOORS = {
     "engine.loop.Engine._begin": ("register",),
@@ -139,6 +140,7 @@ def test_judging_what_is_ready_has_a_name_though_nothing_of_it_starts() -> None:
     assert not COMMITS["take up"](["news", "earliest", "ready", "due", "start_new", "advance"])
 
 
+@on_sqlite_every_day
 def test_no_transaction_writes_that_no_boundary_names(
     new_database_url: Callable[[], str], nursery: Nursery, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 from foliot import Foliot
 from foliot.services.views import Run
 from tests.crash.doom import AFTER, BEFORE
-from tests.diet import every_day
+from tests.diet import every_day, on_sqlite_every_day
 from tests.docs.pages import ROOT
 from tests.execution.doomed import Doomed
 from tests.executors.receiver import Receiver, Reply, a_receiver
@@ -93,6 +93,7 @@ def assert_charged_once(program: Program) -> None:
     assert sorted(ledger.taken) == sorted(-(charged or 0) for _, charged in ledger.charges)
 
 
+@on_sqlite_every_day
 @pytest.mark.parametrize("provider", CHARGES)
 @pytest.mark.parametrize("moment", every_day([AFTER, BEFORE], first=1))
 def test_what_is_delivered_again_is_charged_once(
@@ -110,6 +111,7 @@ def test_what_is_delivered_again_is_charged_once(
         assert len(set(one.effects)) == 1, "under the same key"
 
 
+@on_sqlite_every_day
 @pytest.mark.parametrize("provider", every_day(["http", "own", "langgraph"], first=2))
 def test_what_is_held_waits_for_a_person_and_is_charged_once_when_it_is_delivered_again(
     program: Callable[[str, str], Program], provider: str

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from foliot import Foliot
+from tests.diet import on_sqlite_every_day
 from tests.docs.pages import ROOT
 
 
+@on_sqlite_every_day
 @pytest.mark.parametrize(
     ("moment", "effects"), [("die before", ["first", "second"]), ("die after", ["first", "second", "second"])]
 )

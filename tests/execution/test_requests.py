@@ -19,6 +19,7 @@ from foliot.execution.requests import Executed
 from foliot.ports import Transaction
 from foliot.rows import RunFilter
 from foliot.services.views import Run
+from tests.diet import on_sqlite_every_day
 
 T = TypeVar("T")
 PRICING = Pricing(read_catalogue({"large": {"usd_per_token": "0.000002"}}), markup=Decimal(1))
@@ -539,6 +540,7 @@ def test_killed_between_effect_and_record_it_is_delivered_again_and_charged_once
     app.close()
 
 
+@on_sqlite_every_day
 @pytest.mark.parametrize(("verdict", "status", "times"), [("approve", "success", 2), ("reject", "cancelled", 1)])
 def test_killed_between_effect_and_record_it_is_held_where_the_target_says_so(
     database_url: str, program: Callable[[str], Program], verdict: str, status: str, times: int

@@ -13,6 +13,7 @@ import pytest
 
 from foliot import Denied, Foliot
 from tests.crash.nursery import PATIENCE, wait_for
+from tests.diet import on_sqlite_every_day
 from tests.executors.receiver import Receiver, Reply, a_receiver
 
 PROGRAM = """\
@@ -67,6 +68,7 @@ def test_what_was_done_but_not_recorded_is_asked_for_again_with_the_same_key(tmp
     assert run.idempotency_key == first.headers["idempotency-key"]
 
 
+@on_sqlite_every_day
 def test_a_report_settles_what_nobody_knew_of_a_run_that_was_cut_off_at_its_call(database_url: str) -> None:
     options: dict[str, Any] = {"callback": True, "on_unknown": "hold"}
     app = Foliot(database_url)

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from tests.diet import on_sqlite_every_day
 from tests.http import canaries
 
 
+@on_sqlite_every_day
 def test_no_secret_is_found_in_anything_that_is_written_shown_or_kept(database_url: str, tmp_path: Path) -> None:
     search, asked = canaries.run(database_url, tmp_path)
     assert search.problems() == []

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from foliot import Foliot
+from tests.diet import on_sqlite_every_day
 
 SCENES = {
     "create": ("/api/v1/schedules", {"name": "made", "target": "digest", "cron": "0 9 1 1 *"}),
@@ -79,6 +80,7 @@ def done(url: str, what: str) -> list[Any]:
     return found
 
 
+@on_sqlite_every_day
 @pytest.mark.parametrize(
     ("what", "moment"),
     [

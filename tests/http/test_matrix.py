@@ -8,6 +8,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from foliot import Foliot
 from foliot.http.openapi import document
+from tests.diet import on_sqlite_every_day
 from tests.http.clients import People
 from tests.http.matrix import a_matrix, unmatched
 from tests.http.matrix_rows import ROWS
@@ -16,6 +17,7 @@ FOR_MACHINES = {"/healthz", "/readyz", "/metrics"}
 """All that is open without a key, and in no description."""
 
 
+@on_sqlite_every_day
 def test_everything_is_done_by_right_only_and_what_is_foreign_looks_missing(database_url: str) -> None:
     with a_matrix(database_url) as matrix:
         matrix.run()
