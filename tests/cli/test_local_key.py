@@ -4,6 +4,7 @@ import socket
 import stat
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,14 @@ def test_who_goes_to_another_database_and_back_finds_the_same_key(
     assert read_profile().key == first
     assert (len(keys(program)), len(keys(other))) == (1, 1)
     other.close()
+
+
+def test_servers_that_start_at_the_same_moment_agree_on_one_key(program: Foliot, server: Server) -> None:
+    """Each made one of its own, and either could find the other at the file that both wrote."""
+    with ThreadPoolExecutor(6) as threads:
+        found = [threads.submit(find_key, program, server) for _ in range(6)]
+    assert all(one.result() is not None for one in found)
+    assert len(keys(program)) == 1
 
 
 def test_a_key_that_was_revoked_is_replaced(program: Foliot, server: Server) -> None:

@@ -12,6 +12,7 @@ from foliot.cli.profile import (
     is_same_server,
     keep_private,
     kept_key_path,
+    profile_in_hand,
     profile_path,
     read_profile,
     write_profile,
@@ -44,7 +45,8 @@ def find_key(program: "Foliot", server: "Server") -> FoundKey | None:
     if given is not None:
         program.parts.verbs.keys.adopt("admin_key", given)
     if server.is_loopback:
-        return _kept(program, server.url)
+        with profile_in_hand():
+            return _kept(program, server.url)
     if not program.parts.doorkeeper.is_expected():
         remedy = f"with `foliot key create NAME --database {program.shown_url}`, or name a file that holds one by"
         raise Invalid(

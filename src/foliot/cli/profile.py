@@ -1,7 +1,10 @@
 """Where the server is and by which key it is asked: a flag, else the environment, else the profile of this user."""
 
+import fcntl
 import os
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
@@ -48,9 +51,22 @@ def write_profile(profile: Profile) -> Path:
     return keep_private(profile_path(), "".join(lines))
 
 
+@contextmanager
+def profile_in_hand() -> Iterator[None]:
+    """Nobody else changes what is kept there: servers may start at the same moment."""
+    with _writing(path := profile_path().with_suffix(".lock")):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
 def keep_private(path: Path, text: str) -> Path:
     """Write a file that is never readable by others, not even for a moment."""
-    try:
+    with _writing(path):
         for folder in (profile_path().parent, path.parent):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         new = path.with_suffix(".new")
@@ -58,10 +74,16 @@ def keep_private(path: Path, text: str) -> Path:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)
         new.replace(path)
+    return path
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         remedy = "name a folder of yours with XDG_CONFIG_HOME"
         raise Unavailable(f"{path} cannot be written: {error.strerror}: {remedy}") from error
-    return path
 
 
 def server_url(flag: str | None, profile: Profile) -> str:
