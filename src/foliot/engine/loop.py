@@ -209,7 +209,7 @@ class Engine:
                 await asyncio.sleep(0)
             if not self._has_more:
                 self._courtesy.rest()
-                if self._courtesy.has_waited():
+                if self._courtesy.has_waited() and not self._recall_wanted:
                     await asyncio.sleep(_BREATH)
             if self._pruner.is_late():
                 # There is never a quiet moment: take one.
