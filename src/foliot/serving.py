@@ -131,7 +131,7 @@ async def work(
         engine.stop()
 
     try:
-        with _signals(leave), watched(engine, stall):
+        with signals(leave), watched(engine, stall):
             working = asyncio.get_running_loop().create_task(engine.run())
             if server is not None:
                 server.start(engine.stop)
@@ -154,7 +154,7 @@ async def attend(server: Server, requests: Requests, grace: float, ready: Callab
         loop.call_soon_threadsafe(over.set)
 
     try:
-        with _signals(over.set):
+        with signals(over.set):
             server.start(wake)
             if ready is not None:
                 ready()
@@ -168,7 +168,7 @@ async def attend(server: Server, requests: Requests, grace: float, ready: Callab
 
 
 @contextmanager
-def _signals(leave: Callable[[], None]) -> Iterator[None]:
+def signals(leave: Callable[[], None]) -> Iterator[None]:
     """The first signal lets end what is under way, by `leave`; the second ends the process at once."""
     loop = asyncio.get_running_loop()
     count = 0

@@ -76,8 +76,17 @@ class Command:
 
     def last_words(self) -> str:
         """What it has said, once it has ended by itself, and not well."""
-        assert self._process.wait(60) != 0
+        assert self.exit_code() != 0
         return self.said.read_text()
+
+    def exit_code(self) -> int:
+        """Once it has ended by itself."""
+        return self._process.wait(60)
+
+    def end(self, number: int) -> int:
+        """Its exit code, after that one signal."""
+        self._process.send_signal(number)
+        return self._process.wait(20)
 
     def kill(self) -> None:
         self._process.kill()

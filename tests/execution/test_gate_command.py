@@ -1,13 +1,19 @@
 """`foliot worker --gate`: processes of the real command, without graph code, have runs executed by the gate alone."""
 
+import signal
+import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from foliot.cli.gate_worker import run_gate_worker
+from foliot.domain.errors import Invalid
 from tests.databases import PostgresqlServer
-from tests.execution.gate_scene import EXECUTION_TABLES, a_gate_scene
+from tests.execution.gate_scene import EXECUTION_TABLES, Command, a_gate_scene
 from tests.http.service_clients import OURS, SECRET, claims, token
 
 pytestmark = pytest.mark.xdist_group("gate")
@@ -174,3 +180,38 @@ def test_what_a_run_was_charged_counts_when_the_gate_and_then_the_worker_die_bef
         assert scene.query("SELECT credits, deferred FROM costs") == [(COST, 0)]
         assert [scene.fate_of_a_trigger("bounded") for _ in range(2)] == ["success", "over_budget"]
         assert "permission denied" not in again.said.read_text()
+
+
+@contextmanager
+def nobody() -> Iterator[str]:
+    """Where nobody answers: a port that is taken, and not listened on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_signal_ends_a_worker_that_has_not_found_its_gate_yet(
+    postgresql_server: PostgresqlServer, tmp_path: Path, number: int
+) -> None:
+    with nobody() as gate:
+        arguments = ["worker", "--gate", gate, "--database", postgresql_server.ready_database()]
+        worker = Command(tmp_path, arguments, BY_SECRET)
+        worker.says("trying again")
+        assert worker.end(number) == 0, "it went on asking, and only kill -9 ended it"
+        assert worker.said.read_text().endswith("foliot: stopped\n")
+
+
+@pytest.mark.parametrize(
+    "gate", ["ftp://10.0.0.5", "10.0.0.5:8420", "http://", "http://10.0.0.5:99999", "http://10.0.0.5?a=1"]
+)
+def test_what_is_no_address_of_a_gate_is_refused_at_once(gate: str) -> None:
+    with pytest.raises(Invalid, match=r"^--gate takes the URL of a gate, such as http://10.0.0.5:8420"):
+        run_gate_worker(gate, "postgresql://nobody.invalid/jobs")
+
+
+def test_a_worker_that_is_given_no_address_of_a_gate_ends_with_2(tmp_path: Path) -> None:
+    arguments = ["worker", "--gate", "ftp://x", "--database", "postgresql://nobody.invalid/jobs"]
+    worker = Command(tmp_path, arguments, BY_SECRET)
+    assert worker.exit_code() == 2, "it tried again for ever"
+    assert "got 'ftp' before its colon" in worker.said.read_text()

@@ -14,7 +14,7 @@ from foliot.domain.delivery import gate_key
 from foliot.domain.errors import Denied, Unavailable
 from foliot.domain.questions import AtExpiry, Question
 from foliot.domain.runs import Kind, OnUnknown, Reason, Status
-from foliot.domain.settlement import Outcome
+from foliot.domain.settlement import BY_ORDER, Outcome
 from foliot.domain.slots import SlotKey, run_id
 from foliot.ports import Control, Launch
 
@@ -28,6 +28,8 @@ _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 5.0
 _LEARNS_EVERY = 5.0
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+_FROM_BETWEEN = (502, 503, 504)
+"""What something in between answers when the gate does not; 503 also the gate itself, without its database."""
 
 
 class _Known(NamedTuple):
@@ -92,8 +94,9 @@ class RemoteGate:
     async def keep_learning(self, changed: Callable[[], None]) -> None:
         """Look again and again what the gate executes; `changed` is called when it has come back."""
         while True:
+            await asyncio.sleep(_LEARNS_EVERY if self._is_up else 1.0)
+            # A run may have found out meanwhile.
             was_up = self._is_up
-            await asyncio.sleep(_LEARNS_EVERY if was_up else 1.0)
             try:
                 await self.learn()
             except (Unavailable, Denied) as refusal:
@@ -112,9 +115,11 @@ class RemoteGate:
             self._in_hand[launch.target] -= 1
 
     async def _executed(self, launch: Launch, control: Control) -> Outcome:
+        """What the gate says that it came to, asked until it says so: a gate that is away is no outcome of a run."""
         may_be_begun, is_told, where = launch.was_begun, False, None
         pause = _FIRST_PAUSE
         while True:
+            is_away = False
             try:
                 answer = await self._ask(launch, where)
                 where = answer.headers.get("location") if answer.status_code == 202 else None
@@ -126,16 +131,14 @@ class RemoteGate:
                 outcome = _outcome(answer)
                 if outcome is not None:
                     return outcome
-                is_refused = answer.status_code in (401, 503) and "cut_off" not in answer.text
-                may_be_begun = may_be_begun or not is_refused
-                if not may_be_begun:
-                    raise Unavailable(f"the gate {self._url} answered {answer.status_code}: {_detail(answer)}")
-            except _NOT_SENT as error:
-                self._is_up, where = False, None
-                if not may_be_begun:
-                    raise Unavailable(f"the gate {self._url} cannot be reached: {error}") from error
+                if answer.status_code == 401 and not may_be_begun:
+                    raise Unavailable(f"the gate {self._url} answered 401: {_detail(answer)}")
+                may_be_begun = True
+                is_away = answer.status_code in _FROM_BETWEEN and "cut_off" not in answer.text
+            except _NOT_SENT:
+                self._is_up, is_away, where = False, True, None
             except (httpx2.TransportError, ValueError) as error:
-                may_be_begun, where = True, None
+                may_be_begun, is_away, where = True, True, None
                 log.warning("the gate did not say what %s came to, asking again: %s", launch.target, error)
             except asyncio.CancelledError:
                 task = asyncio.current_task()
@@ -145,6 +148,9 @@ class RemoteGate:
                 is_told = True
                 task.uncancel()
                 continue
+            if is_away and control.order is not None:
+                # Nobody is there to hear of it.
+                return BY_ORDER[control.order]
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
