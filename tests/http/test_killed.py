@@ -55,10 +55,11 @@ def a_service(url: str, dies_at: str = "", moment: str = "") -> Iterator[Callabl
 
 
 def prepared(url: str) -> str:
-    """A schedule that is there, and a key of an admin."""
+    """A schedule and a user who are there, and a key of an admin."""
     app = Foliot(url, name="mortal")
     app.graph("digest")(lambda given, ctx: given)
     app.schedules.create("there", target="digest", manual=True)
+    app.parts.verbs.users.put("ann", "member")
     key = app.parts.verbs.keys.create("test").secret
     app.close()
     assert key is not None
