@@ -116,3 +116,13 @@ def test_a_backfill_whose_runs_fail_exits_with_1(foliot: CommandLine, name: str)
     result = foliot.run("schedule", "backfill", name, *RANGE, "--yes", "--wait", "--timeout", "60s")
     assert result.exit_code == 1, result.output
     assert "3 of 3 did not end well" in result.stderr
+
+
+def test_who_watches_a_backfill_that_was_cancelled_is_told_by_exit_code_1(foliot: CommandLine, name: str) -> None:
+    """It was 0, as if all of it had succeeded."""
+    foliot("schedule", "create", name, "--target", "digest", "--cron", "* * * * *")
+    backfill = str(foliot.json("schedule", "backfill", name, *RANGE, "--yes")["id"])
+    foliot("backfill", "cancel", backfill, "--yes")
+    watched = foliot.run("backfill", "watch", backfill, "--timeout", "60s")
+    assert watched.exit_code == 1, watched.output
+    assert f"backfill {backfill} was cancelled" in watched.stderr
