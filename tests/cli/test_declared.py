@@ -137,5 +137,15 @@ def test_a_file_that_is_wrong_is_refused_in_words(foliot: CommandLine, tmp_path:
     assert said in foliot.refused(2, "schedule", "plan", "-f", str(path))
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [("cron: 0 9 * *", "'second': cron text takes 5, 6 or 7"), ("crn: 0 9 * * *", "'second': a schedule takes target")],
+)
+def test_which_schedule_of_a_file_is_wrong_is_said(foliot: CommandLine, tmp_path: Path, wrong: str, said: str) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(f"set: a\nschedules:\n- name: first\n  every: 1h\n- name: second\n  {wrong}\n")
+    assert said in foliot.refused(2, "schedule", "plan", "-f", str(path))
+
+
 def test_a_file_that_is_not_there_is_refused(foliot: CommandLine) -> None:
     assert "cannot be read" in foliot.refused(2, "schedule", "plan", "-f", "absent.yaml")
