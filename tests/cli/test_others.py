@@ -24,6 +24,9 @@ def test_a_grant_is_made_extended_and_revoked(foliot: CommandLine) -> None:
     assert f"Revoke {grant} of ann" in foliot.refused(2, "grant", "revoke", grant)
     assert foliot.json("grant", "revoke", grant, "--stop", "--yes")["revoked_at"] is not None
     assert foliot.json("grant", "show", grant)["revoked_at"] is not None
+    said = foliot.refused(4, "grant", "extend", grant, "--expires", "2031-01-01T00:00:00Z")
+    assert f"{grant} was revoked at" in said
+    assert "`foliot grant create` makes another" in said
 
 
 def test_everything_is_permitted_when_that_is_said_besides(foliot: CommandLine) -> None:
