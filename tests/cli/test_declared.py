@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.conftest import CommandLine
+from tests.cli.conftest import CommandLine, Served
 
 MAIL = """
 set: {name}
@@ -118,7 +118,13 @@ def test_names_of_what_is_exported_can_be_chosen(foliot: CommandLine, file: Path
     assert foliot("schedule", "export", name, "-o", "name") == f"{name}\n"
     assert name not in foliot("schedule", "export")
     assert "there is no set 'absent'" in foliot.refused(3, "schedule", "export", "--set", "absent")
-    assert "nothing to export named absent" in foliot.refused(2, "schedule", "export", "absent")
+    assert "there is no schedule 'absent'" in foliot.refused(3, "schedule", "export", name, "absent")
+
+
+def test_what_a_program_declares_is_there_but_not_exported(foliot: CommandLine, served: Served, name: str) -> None:
+    served.program.schedules.upsert(name, target="digest", manual=True, app="another")
+    said = foliot.refused(2, "schedule", "export", name)
+    assert f"there is nothing to export named {name}: programs declare their own" in said
 
 
 @pytest.mark.parametrize(

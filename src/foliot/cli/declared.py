@@ -11,8 +11,8 @@ from foliot.cli.exits import FAILED
 from foliot.cli.given import document_in, text_in
 from foliot.cli.output import Item, Output, View, cell_text, columns_of
 from foliot.cli.progress import working
-from foliot.cli.session import Session
-from foliot.domain.errors import Invalid, NotFound
+from foliot.cli.session import Session, path_of
+from foliot.domain.errors import Invalid, NotFound, Refusal
 
 File = Annotated[str, Option("--file", "-f", metavar="FILE", help="The declared set, as YAML; - is standard input.")]
 SetName = Annotated[str | None, Option("--set", metavar="NAME", help="The name of the set, if the file has none.")]
@@ -127,8 +127,18 @@ def export(
     if schedules:
         written = [one for one in written if one["name"] in schedules]
         if missing := set(schedules) - {one["name"] for one in written}:
-            raise Invalid(f"there is nothing to export named {', '.join(sorted(missing))}: programs declare their own")
+            raise _nothing_to_export(session, sorted(missing))
     _print_set(session, set_name or "exported", written)
+
+
+def _nothing_to_export(session: Session, names: Sequence[str]) -> Refusal:
+    """NotFound, unless there are schedules of all these names."""
+    for name in names:
+        try:
+            session.client.get(path_of("schedules", name))
+        except NotFound as refusal:
+            return refusal
+    return Invalid(f"there is nothing to export named {', '.join(names)}: programs declare their own")
 
 
 def import_crontab(
