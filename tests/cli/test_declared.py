@@ -57,6 +57,17 @@ def test_what_is_applied_is_there_and_a_change_is_shown_with_its_effect(foliot: 
     assert f"{set_in(file)}, applied: 2 changed" in applied
 
 
+def test_each_schedule_is_counted_once_also_when_it_has_drifted(foliot: CommandLine, file: Path) -> None:
+    """One that had drifted was told to be as declared, too."""
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    foliot("schedule", "edit", f"{set_in(file)}-weekly", "--timeout", "10m", "--yes")
+    shown = foliot("schedule", "plan", "-f", str(file), "--check", code=1).splitlines()
+    assert shown[0] == f"{set_in(file)}, planned: 1 as declared, 1 drifted"
+    assert "changed by somebody since: kept" in shown[2]
+    shown = foliot("schedule", "plan", "-f", str(file), "--overwrite").splitlines()
+    assert shown[0] == f"{set_in(file)}, planned: 1 to change, 1 as declared"
+
+
 def test_nobody_is_asked_where_nobody_can_answer(foliot: CommandLine, file: Path) -> None:
     said = foliot.refused(2, "schedule", "apply", "-f", str(file))
     assert "2 to create" in said

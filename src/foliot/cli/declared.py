@@ -30,6 +30,7 @@ _PLANNED = {
     "pause": "to pause",
     "vanished": "vanished (paused already)",
     "none": "as declared",
+    "drifted": "drifted",
 }
 _APPLIED = {
     "create": "created",
@@ -39,6 +40,7 @@ _APPLIED = {
     "pause": "paused",
     "vanished": "vanished (paused already)",
     "none": "as declared",
+    "drifted": "drifted",
 }
 _VIEW = View({"ID": "id", "MEASURE": "measure", "MOVED": "moved", "NOTE": "note"})
 
@@ -213,15 +215,19 @@ def _show(session: Session, answer: Mapping[str, Any]) -> None:
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    counts = Counter(one["measure"] for one in answer["schedules"])
-    drifted = sum(any(change["drift"] for change in one["changes"]) for one in answer["schedules"])
+    counts = Counter(_standing(one) for one in answer["schedules"])
     verb, done = ("applied", _APPLIED) if answer["applied"] else ("planned", _PLANNED)
-    said = [f"{counts[measure]} {words}" for measure, words in done.items() if counts[measure]]
-    said += [f"{drifted} drifted"] if drifted else []
+    said = [f"{counts[standing]} {words}" for standing, words in done.items() if counts[standing]]
     yield f"{answer['set']}, {verb}: {', '.join(said) or 'nothing in it'}"
     for one in answer["schedules"]:
         if one["measure"] != "none" or one["changes"]:
             yield from _lines_of(one)
+
+
+def _standing(one: Item) -> str:
+    """What is done to a schedule; of those that are left alone, drifted when somebody has changed it since."""
+    has_drifted = one["measure"] == "none" and any(change["drift"] for change in one["changes"])
+    return "drifted" if has_drifted else str(one["measure"])
 
 
 def _lines_of(one: Item) -> Iterator[str]:
