@@ -164,5 +164,14 @@ def test_which_schedule_of_a_file_is_wrong_is_said(foliot: CommandLine, tmp_path
     assert said in foliot.refused(2, "schedule", "plan", "-f", str(path))
 
 
-def test_a_file_that_is_not_there_is_refused(foliot: CommandLine) -> None:
-    assert "cannot be read" in foliot.refused(2, "schedule", "plan", "-f", "absent.yaml")
+def test_a_file_that_cannot_be_read_is_named_and_why_in_words(foliot: CommandLine, tmp_path: Path) -> None:
+    """What the operating system calls it, [Errno 2] and the name once more, was said."""
+    absent, latin = tmp_path / "absent.yaml", tmp_path / "latin.yaml"
+    latin.write_bytes("set: für\n".encode("latin-1"))
+    for file, why in {
+        absent: "there is no such file: mend its name, or give - for standard input",
+        tmp_path: "it is a directory: name a file in it",
+        latin: "it is no text in UTF-8",
+    }.items():
+        said = foliot.refused(2, "schedule", "plan", "-f", str(file))
+        assert said == f"foliot: '{file}' cannot be read: {why}\n"
