@@ -92,6 +92,16 @@ def test_times_and_why_one_runs_or_not(foliot: CommandLine, name: str) -> None:
     assert foliot.json("schedule", "explain", name, "2030-01-01T08:00:01Z")["run_id"] is None
 
 
+@pytest.mark.parametrize("verb", ["explain", "skip"])
+def test_a_moment_that_is_none_is_called_by_its_name_in_the_command(
+    foliot: CommandLine, name: str, verb: str
+) -> None:
+    """It was called instant, which nobody had given."""
+    foliot("schedule", "create", name, *DIGEST)
+    said = foliot.refused(2, "schedule", verb, name, "yesterday")
+    assert said == "foliot: MOMENT takes a moment such as 2026-11-15T09:00:00Z, got 'yesterday'\n"
+
+
 def test_a_slot_to_come_is_skipped(foliot: CommandLine, name: str) -> None:
     foliot("schedule", "create", name, *DIGEST)
     run = foliot.json("schedule", "skip", name, "2030-01-01T08:00:00Z")
