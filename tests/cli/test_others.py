@@ -44,8 +44,11 @@ def test_an_account_is_topped_up_once_for_each_reference(foliot: CommandLine) ->
     said = foliot.refused(3, "account", "top-up", "kim", "500", "--reference", "invoice-7")
     assert "there is no user 'kim': `foliot user list` shows those that there are, and `foliot user put` makes" in said
     assert "there is no user 'kim'" in foliot.refused(3, "account", "limit", "kim", "--unlimited")
+    for verb in ("show", "ledger"):
+        assert "there is no user 'kim'" in foliot.refused(3, "account", verb, "kim")
     assert "kim" not in foliot("user", "list", "-o", "name").split()
     foliot("user", "put", "kim")
+    assert foliot.json("account", "show", "kim")["balance"] == 0
     for _ in range(2):
         account = foliot.json("account", "top-up", "kim", "500", "--reference", "invoice-7")
     assert (account["user"], account["balance"]) == ("kim", 500)
