@@ -93,9 +93,7 @@ def test_times_and_why_one_runs_or_not(foliot: CommandLine, name: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["explain", "skip"])
-def test_a_moment_that_is_none_is_called_by_its_name_in_the_command(
-    foliot: CommandLine, name: str, verb: str
-) -> None:
+def test_a_moment_that_is_none_is_called_by_its_name_in_the_command(foliot: CommandLine, name: str, verb: str) -> None:
     """It was called instant, which nobody had given."""
     foliot("schedule", "create", name, *DIGEST)
     said = foliot.refused(2, "schedule", verb, name, "yesterday")

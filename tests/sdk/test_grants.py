@@ -120,12 +120,13 @@ def test_a_revoked_grant_cannot_be_changed_and_what_to_do_is_said(world: World) 
     grants, grant = world.app.grants, create(world)
     grants.revoke(grant)
     revoked = grants.get(grant)
-    for change in (
+    changes: list[Callable[[], Any]] = [
         lambda: grants.extend(grant, at("13:00")),
         lambda: grants.rescope(grant, JOB),
         lambda: grants.allow(grant, {"credits": 5}),
         lambda: grants.change(grant, expires_at=None),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(Conflict, match=f"{grant} was revoked at .*: `grants.create` makes another"):
             change()
     assert grants.get(grant) == revoked

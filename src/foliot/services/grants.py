@@ -74,12 +74,11 @@ class GrantVerbs:
         return find_grant(tx, ref, self._desk.principal.seen_owner)
 
     def _find_valid(self, tx: Transaction, ref: int) -> KnownGrant:
-        """Conflict when it was revoked: nothing that it says matters any more, and nobody is to believe that it does."""
+        """Conflict when it was revoked: nothing that it says matters any more."""
         found = self._find(tx, ref).grant
         if found.revoked_at is not None:
-            raise Conflict(
-                f"{found.id} was revoked at {rfc3339(found.revoked_at)}, which is for good: `grants.create` makes another"
-            )
+            at = rfc3339(found.revoked_at)
+            raise Conflict(f"{found.id} was revoked at {at}, which is for good: `grants.create` makes another")
         return found
 
     def list(self, user: str | None = None) -> Grants:
