@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.conftest import CommandLine
+from tests.cli.conftest import CommandLine, Served
 
 MAIL = """
 set: {name}
@@ -55,6 +55,17 @@ def test_what_is_applied_is_there_and_a_change_is_shown_with_its_effect(foliot: 
     assert "    timeout  5m -> 10m" in lines
     applied = foliot("schedule", "apply", "-f", str(file), "--yes")
     assert f"{set_in(file)}, applied: 2 changed" in applied
+
+
+def test_each_schedule_is_counted_once_also_when_it_has_drifted(foliot: CommandLine, file: Path) -> None:
+    """One that had drifted was told to be as declared, too."""
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    foliot("schedule", "edit", f"{set_in(file)}-weekly", "--timeout", "10m", "--yes")
+    shown = foliot("schedule", "plan", "-f", str(file), "--check", code=1).splitlines()
+    assert shown[0] == f"{set_in(file)}, planned: 1 as declared, 1 drifted"
+    assert "changed by somebody since: kept" in shown[2]
+    shown = foliot("schedule", "plan", "-f", str(file), "--overwrite").splitlines()
+    assert shown[0] == f"{set_in(file)}, planned: 1 to change, 1 as declared"
 
 
 def test_nobody_is_asked_where_nobody_can_answer(foliot: CommandLine, file: Path) -> None:
@@ -118,7 +129,13 @@ def test_names_of_what_is_exported_can_be_chosen(foliot: CommandLine, file: Path
     assert foliot("schedule", "export", name, "-o", "name") == f"{name}\n"
     assert name not in foliot("schedule", "export")
     assert "there is no set 'absent'" in foliot.refused(3, "schedule", "export", "--set", "absent")
-    assert "nothing to export named absent" in foliot.refused(2, "schedule", "export", "absent")
+    assert "there is no schedule 'absent'" in foliot.refused(3, "schedule", "export", name, "absent")
+
+
+def test_what_a_program_declares_is_there_but_not_exported(foliot: CommandLine, served: Served, name: str) -> None:
+    served.program.schedules.upsert(name, target="digest", manual=True, app="another")
+    said = foliot.refused(2, "schedule", "export", name)
+    assert f"there is nothing to export named {name}: programs declare their own" in said
 
 
 @pytest.mark.parametrize(
@@ -137,5 +154,24 @@ def test_a_file_that_is_wrong_is_refused_in_words(foliot: CommandLine, tmp_path:
     assert said in foliot.refused(2, "schedule", "plan", "-f", str(path))
 
 
-def test_a_file_that_is_not_there_is_refused(foliot: CommandLine) -> None:
-    assert "cannot be read" in foliot.refused(2, "schedule", "plan", "-f", "absent.yaml")
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [("cron: 0 9 * *", "'second': cron text takes 5, 6 or 7"), ("crn: 0 9 * * *", "'second': a schedule takes target")],
+)
+def test_which_schedule_of_a_file_is_wrong_is_said(foliot: CommandLine, tmp_path: Path, wrong: str, said: str) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(f"set: a\nschedules:\n- name: first\n  every: 1h\n- name: second\n  {wrong}\n")
+    assert said in foliot.refused(2, "schedule", "plan", "-f", str(path))
+
+
+def test_a_file_that_cannot_be_read_is_named_and_why_in_words(foliot: CommandLine, tmp_path: Path) -> None:
+    """What the operating system calls it, [Errno 2] and the name once more, was said."""
+    absent, latin = tmp_path / "absent.yaml", tmp_path / "latin.yaml"
+    latin.write_bytes("set: für\n".encode("latin-1"))
+    for file, why in {
+        absent: "there is no such file: mend its name, or give - for standard input",
+        tmp_path: "it is a directory: name a file in it",
+        latin: "it is no text in UTF-8",
+    }.items():
+        said = foliot.refused(2, "schedule", "plan", "-f", str(file))
+        assert said == f"foliot: '{file}' cannot be read: {why}\n"

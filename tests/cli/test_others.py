@@ -24,6 +24,9 @@ def test_a_grant_is_made_extended_and_revoked(foliot: CommandLine) -> None:
     assert f"Revoke {grant} of ann" in foliot.refused(2, "grant", "revoke", grant)
     assert foliot.json("grant", "revoke", grant, "--stop", "--yes")["revoked_at"] is not None
     assert foliot.json("grant", "show", grant)["revoked_at"] is not None
+    said = foliot.refused(4, "grant", "extend", grant, "--expires", "2031-01-01T00:00:00Z")
+    assert f"{grant} was revoked at" in said
+    assert "`foliot grant create` makes another" in said
 
 
 def test_everything_is_permitted_when_that_is_said_besides(foliot: CommandLine) -> None:
@@ -41,8 +44,11 @@ def test_an_account_is_topped_up_once_for_each_reference(foliot: CommandLine) ->
     said = foliot.refused(3, "account", "top-up", "kim", "500", "--reference", "invoice-7")
     assert "there is no user 'kim': `foliot user list` shows those that there are, and `foliot user put` makes" in said
     assert "there is no user 'kim'" in foliot.refused(3, "account", "limit", "kim", "--unlimited")
+    for verb in ("show", "ledger"):
+        assert "there is no user 'kim'" in foliot.refused(3, "account", verb, "kim")
     assert "kim" not in foliot("user", "list", "-o", "name").split()
     foliot("user", "put", "kim")
+    assert foliot.json("account", "show", "kim")["balance"] == 0
     for _ in range(2):
         account = foliot.json("account", "top-up", "kim", "500", "--reference", "invoice-7")
     assert (account["user"], account["balance"]) == ("kim", 500)
@@ -116,3 +122,13 @@ def test_a_backfill_whose_runs_fail_exits_with_1(foliot: CommandLine, name: str)
     result = foliot.run("schedule", "backfill", name, *RANGE, "--yes", "--wait", "--timeout", "60s")
     assert result.exit_code == 1, result.output
     assert "3 of 3 did not end well" in result.stderr
+
+
+def test_who_watches_a_backfill_that_was_cancelled_is_told_by_exit_code_1(foliot: CommandLine, name: str) -> None:
+    """It was 0, as if all of it had succeeded."""
+    foliot("schedule", "create", name, "--target", "digest", "--cron", "* * * * *")
+    backfill = str(foliot.json("schedule", "backfill", name, *RANGE, "--yes")["id"])
+    foliot("backfill", "cancel", backfill, "--yes")
+    watched = foliot.run("backfill", "watch", backfill, "--timeout", "60s")
+    assert watched.exit_code == 1, watched.output
+    assert f"backfill {backfill} was cancelled" in watched.stderr

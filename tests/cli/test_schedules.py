@@ -92,6 +92,14 @@ def test_times_and_why_one_runs_or_not(foliot: CommandLine, name: str) -> None:
     assert foliot.json("schedule", "explain", name, "2030-01-01T08:00:01Z")["run_id"] is None
 
 
+@pytest.mark.parametrize("verb", ["explain", "skip"])
+def test_a_moment_that_is_none_is_called_by_its_name_in_the_command(foliot: CommandLine, name: str, verb: str) -> None:
+    """It was called instant, which nobody had given."""
+    foliot("schedule", "create", name, *DIGEST)
+    said = foliot.refused(2, "schedule", verb, name, "yesterday")
+    assert said == "foliot: MOMENT takes a moment such as 2026-11-15T09:00:00Z, got 'yesterday'\n"
+
+
 def test_a_slot_to_come_is_skipped(foliot: CommandLine, name: str) -> None:
     foliot("schedule", "create", name, *DIGEST)
     run = foliot.json("schedule", "skip", name, "2030-01-01T08:00:00Z")
@@ -132,6 +140,24 @@ def test_an_edit_of_nothing_or_of_what_is_cleared_too_is_refused(foliot: Command
     assert "say what is to change" in foliot.refused(2, "schedule", "edit", name)
     both = ("schedule", "edit", name, "--timeout", "5m", "--clear", "timeout")
     assert "given and cleared at once" in foliot.refused(2, *both)
+
+
+def test_an_option_is_cleared_by_its_own_name_and_an_unknown_one_is_told_which_can_be(
+    foliot: CommandLine, name: str
+) -> None:
+    """What is sent under another name, --starts as limit, could only be cleared by that."""
+    foliot("schedule", "create", name, *DIGEST, "--starts", "3", "--label", "team=mail", "--max-calls", "9")
+    clear = ("--clear", "starts", "--clear", "label", "--clear", "max-calls")
+    edited = foliot.json("schedule", "edit", name, *clear, "--yes")
+    assert (edited["policies"]["limit"], edited["policies"]["max_calls"], edited["labels"]) == (None, None, {})
+    foliot("schedule", "edit", name, "--starts", "3", "--yes")
+    assert foliot.json("schedule", "edit", name, "--clear", "limit", "--yes")["policies"]["limit"] is None
+    said = foliot.refused(2, "schedule", "edit", name, "--clear", "colour")
+    assert "--clear takes cron, every, at, calendar, " in said
+    assert "timeout, starts, pause-on-failure, " in said
+    assert "got 'colour'" in said
+    both = ("schedule", "edit", name, "--starts", "5", "--clear", "starts")
+    assert "starts cannot be given and cleared at once" in foliot.refused(2, *both)
 
 
 def test_schedules_are_listed_by_what_is_said_of_them_and_in_every_order(foliot: CommandLine, name: str) -> None:

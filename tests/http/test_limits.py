@@ -219,6 +219,19 @@ def test_who_waits_as_long_as_they_are_told_is_answered(database_url: str) -> No
         assert (refused.status_code, "ask" in refused.json()["detail"]) == (429, True)
 
 
+@pytest.mark.parametrize(("per_second", "said", "header"), [(100, "wait 0.1 s", "1"), (0.8, "wait 1.3 s", "2")])
+def test_how_long_to_wait_is_rounded_up(database_url: str, per_second: float, said: str, header: str) -> None:
+    """It was said to wait 0.0 s, and whoever waited 1 s for 1.25 was refused again."""
+    with a_world(database_url) as world:
+        http = world.app.parts.http(Pace(per_second, burst=1))
+        people = People(world.app, lambda: TestClient(http, raise_server_exceptions=False))
+        assert people.ann.get("/api/v1/me").status_code == 200
+        refused = people.ann.get("/api/v1/me")
+        assert refused.status_code == 429
+        assert refused.json()["detail"].endswith(said)
+        assert refused.headers["retry-after"] == header
+
+
 def test_a_key_ends_to_the_second_and_says_when_it_was_used(database_url: str) -> None:
     with a_world(database_url) as world:
         http = world.app.parts.http(Pace(1e6, 10**6))

@@ -166,6 +166,19 @@ def test_it_is_paused_resumed_triggered_and_skipped(people: People) -> None:
     assert (told["verdict"], told["run_id"]) == ("skipped", skipped["id"])
 
 
+def test_a_moment_that_is_none_is_called_by_the_name_of_its_parameter(people: People) -> None:
+    """It was called instant, which nobody had given."""
+    people.ann.post("/api/v1/schedules", json=DIGEST)
+    url, at = "/api/v1/schedules/digest", "99999-01-01T00:00:00Z"
+    for answer in (
+        people.ann.get(f"{url}/explain", params={"at": at}),
+        people.ann.post(f"{url}/skip", json={"at": at}),
+    ):
+        assert answer.status_code == 422
+        assert "at takes a moment such as 2026-11-15T09:00:00Z" in answer.json()["detail"]
+        assert "instant" not in answer.json()["detail"]
+
+
 def test_what_it_may_cost_what_it_missed_and_its_backfills_are_told(people: People) -> None:
     people.ann.post("/api/v1/schedules", json={**DIGEST, "cron": "0 9 * * *"})
     url = "/api/v1/schedules/digest"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foliot import Denied, Foliot, Invalid, NotFound
+from foliot import Conflict, Denied, Foliot, Invalid, NotFound
 from foliot.testing import World, virtual
 from tests.sdk.worlds import START, at
 
@@ -113,6 +113,23 @@ def test_a_clock_that_is_set_back_makes_an_expired_grant_good_again(world: World
     world.app.schedules.trigger("digest")
     world.advance(seconds=1)
     assert fates(world) == ["success", "success", "skipped grant_expired"], "the trigger was at 12:05, by the clock"
+
+
+def test_a_revoked_grant_cannot_be_changed_and_what_to_do_is_said(world: World) -> None:
+    """To extend one succeeded, and it stayed revoked."""
+    grants, grant = world.app.grants, create(world)
+    grants.revoke(grant)
+    revoked = grants.get(grant)
+    changes: list[Callable[[], Any]] = [
+        lambda: grants.extend(grant, at("13:00")),
+        lambda: grants.rescope(grant, JOB),
+        lambda: grants.allow(grant, {"credits": 5}),
+        lambda: grants.change(grant, expires_at=None),
+    ]
+    for change in changes:
+        with pytest.raises(Conflict, match=f"{grant} was revoked at .*: `grants.create` makes another"):
+            change()
+    assert grants.get(grant) == revoked
 
 
 def test_an_expired_grant_skips_each_slot_until_it_is_extended(world: World) -> None:

@@ -35,7 +35,8 @@ def start_backfill(
 ) -> None:
     """Run past slots from one moment to another, after showing how many they are and what they may cost.
 
-    With --wait the exit code says what came of it: 0 all succeeded, 1 some did not, 7 not over in time.
+    With --wait the exit code says what came of it: 0 all succeeded, 1 some did not or it was cancelled, 7 not over in
+    time.
 
     \b
     Examples:
@@ -106,7 +107,9 @@ def show_backfill(session: Session, backfill: BackfillId) -> None:
 @app.command("watch")
 @asking
 def watch_backfill(session: Session, backfill: BackfillId, timeout: Timeout = None) -> None:
-    """Follow a backfill until it is over; the exit code says what came of it.
+    """Follow a backfill until it is over.
+
+    The exit code says what came of it: 0 all succeeded, 1 some did not or it was cancelled, 7 not over in time.
 
     \b
     Examples:

@@ -11,8 +11,8 @@ from foliot.cli.exits import FAILED
 from foliot.cli.given import document_in, text_in
 from foliot.cli.output import Item, Output, View, cell_text, columns_of
 from foliot.cli.progress import working
-from foliot.cli.session import Session
-from foliot.domain.errors import Invalid, NotFound
+from foliot.cli.session import Session, path_of
+from foliot.domain.errors import Invalid, NotFound, Refusal
 
 File = Annotated[str, Option("--file", "-f", metavar="FILE", help="The declared set, as YAML; - is standard input.")]
 SetName = Annotated[str | None, Option("--set", metavar="NAME", help="The name of the set, if the file has none.")]
@@ -30,6 +30,7 @@ _PLANNED = {
     "pause": "to pause",
     "vanished": "vanished (paused already)",
     "none": "as declared",
+    "drifted": "drifted",
 }
 _APPLIED = {
     "create": "created",
@@ -39,6 +40,7 @@ _APPLIED = {
     "pause": "paused",
     "vanished": "vanished (paused already)",
     "none": "as declared",
+    "drifted": "drifted",
 }
 _VIEW = View({"ID": "id", "MEASURE": "measure", "MOVED": "moved", "NOTE": "note"})
 
@@ -127,8 +129,18 @@ def export(
     if schedules:
         written = [one for one in written if one["name"] in schedules]
         if missing := set(schedules) - {one["name"] for one in written}:
-            raise Invalid(f"there is nothing to export named {', '.join(sorted(missing))}: programs declare their own")
+            raise _nothing_to_export(session, sorted(missing))
     _print_set(session, set_name or "exported", written)
+
+
+def _nothing_to_export(session: Session, names: Sequence[str]) -> Refusal:
+    """NotFound, unless there are schedules of all these names."""
+    for name in names:
+        try:
+            session.client.get(path_of("schedules", name))
+        except NotFound as refusal:
+            return refusal
+    return Invalid(f"there is nothing to export named {', '.join(names)}: programs declare their own")
 
 
 def import_crontab(
@@ -203,15 +215,19 @@ def _show(session: Session, answer: Mapping[str, Any]) -> None:
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    counts = Counter(one["measure"] for one in answer["schedules"])
-    drifted = sum(any(change["drift"] for change in one["changes"]) for one in answer["schedules"])
+    counts = Counter(_standing(one) for one in answer["schedules"])
     verb, done = ("applied", _APPLIED) if answer["applied"] else ("planned", _PLANNED)
-    said = [f"{counts[measure]} {words}" for measure, words in done.items() if counts[measure]]
-    said += [f"{drifted} drifted"] if drifted else []
+    said = [f"{counts[standing]} {words}" for standing, words in done.items() if counts[standing]]
     yield f"{answer['set']}, {verb}: {', '.join(said) or 'nothing in it'}"
     for one in answer["schedules"]:
         if one["measure"] != "none" or one["changes"]:
             yield from _lines_of(one)
+
+
+def _standing(one: Item) -> str:
+    """What is done to a schedule; of those that are left alone, drifted when somebody has changed it since."""
+    has_drifted = one["measure"] == "none" and any(change["drift"] for change in one["changes"])
+    return "drifted" if has_drifted else str(one["measure"])
 
 
 def _lines_of(one: Item) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from foliot.cli.completion import complete_schedules
 from foliot.cli.consent import DryRun, Yes, check_meant
-from foliot.cli.options import SOURCES, SPEC, describing
+from foliot.cli.options import CLEARED, SOURCES, SPEC, cleared_of, describing
 from foliot.cli.output import Item, cell_text, columns_of
 from foliot.cli.session import Session, path_of
 from foliot.cli.views import SCHEDULE
@@ -63,7 +63,7 @@ def edit(
     """
     path = path_of("schedules", schedule)
     found = session.client.get(path)
-    changes = _changes(found, options, [name.replace("-", "_") for name in clear or ()])
+    changes = _changes(found, options, cleared_of(clear or ()))
     if not changes:
         raise Invalid("say what is to change: `foliot schedule edit --help` lists what can")
     shown = session.client.post(path_of("schedules", schedule, "preview"), changes)
@@ -96,7 +96,7 @@ def _warnings(shown: Item) -> Iterator[str]:
 
 def _changes(found: Item, options: dict[str, Any], cleared: list[str]) -> dict[str, Any]:
     """What is given, and what goes with it: a spec is described as a whole."""
-    if both := sorted(set(options) & set(cleared)):
+    if both := [own.replace("_", "-") for own, sent in CLEARED.items() if sent in options and sent in cleared]:
         raise Invalid(f"{', '.join(both)} cannot be given and cleared at once")
     changes = {name: value for name, value in options.items() if name not in SPEC}
     changes |= dict.fromkeys((name for name in cleared if name not in SPEC), None)

@@ -3,7 +3,7 @@
 from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 
 FAILED = 1
-"""The run that was waited for failed, or a violation was found."""
+"""What was waited for failed or was cancelled, or a violation was found."""
 TIMED_OUT = 7
 """What was waited for had not come when the time was up."""
 INTERRUPTED = 130

@@ -15,7 +15,23 @@ def text_in(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text()
     except (OSError, ValueError) as error:
-        raise Invalid(f"{file!r} cannot be read: {error}") from error
+        raise Invalid(f"{file!r} cannot be read: {_why(error)}") from error
+
+
+def _why(error: OSError | ValueError) -> str:
+    match error:
+        case FileNotFoundError():
+            return "there is no such file: mend its name, or give - for standard input"
+        case IsADirectoryError():
+            return "it is a directory: name a file in it"
+        case PermissionError():
+            return "you may not read it: have its permissions changed"
+        case OSError():
+            return error.strerror or type(error).__name__
+        case UnicodeDecodeError():
+            return "it is no text in UTF-8"
+        case _:
+            return str(error)
 
 
 def json_given(option: str, text: str | None) -> Any:

@@ -1,12 +1,13 @@
 """All that can be said of a schedule, as options of `create` and `edit`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 from typer import Option
 
 from foliot.cli.bundles import bundled, parameters_of
 from foliot.cli.given import json_given, labels_given
+from foliot.domain.errors import Invalid
 
 Several = list[str] | None
 Options = dict[str, Any]
@@ -103,6 +104,28 @@ def said_of_how(
 
 _READ = ("retry", "starts", "budget", "input", "label", "memo")
 _PLAIN = tuple(name for name in parameters_of(said_of_how) if name not in _READ)
+_SENT_AS = {"calendar": "calendars", "starts": "limit", "label": "labels"}
+"""Options that a schedule knows by another name."""
+CLEARED = {
+    name: _SENT_AS.get(name, name)
+    for name in (*parameters_of(said_of_when), *parameters_of(said_of_how))
+    # A schedule always runs by one: it takes another, and has none to go back to.
+    if name != "grant"
+}
+"""All that have a default, each with the name that it is sent by."""
+
+
+def cleared_of(options: Iterable[str]) -> list[str]:
+    """The names that these options are sent by; Invalid when one has no default."""
+    found = []
+    for option in options:
+        name = option.replace("-", "_")
+        sent = CLEARED.get(name, name)
+        if sent not in CLEARED.values():
+            known = ", ".join(own.replace("_", "-") for own in CLEARED)
+            raise Invalid(f"--clear takes {known}, got {option!r}")
+        found.append(sent)
+    return found
 
 
 def describing(command: Callable[..., None]) -> Callable[..., None]:

@@ -15,6 +15,7 @@ from foliot.cli.output import View
 from foliot.cli.session import Limit, Session, asking, path_of, printing
 from foliot.cli.views import RUN, SCHEDULE
 from foliot.cli.waiting import Timeout, Wait, check_timeout, wait_for_run, watch_list
+from foliot.domain.instants import instant_of
 
 app = new_app("Create, look at and change schedules.")
 
@@ -102,6 +103,7 @@ def explain(
     Examples:
       foliot schedule explain digest 2026-11-15T09:00:00Z
     """
+    instant_of(at, "MOMENT")
     found = session.client.get(path_of("schedules", schedule, "explain"), {"at": at})
     if session.is_for_people:
         print(found["sentence"])
@@ -155,6 +157,7 @@ def skip(
     Examples:
       foliot schedule skip digest 2026-12-25T08:00:00Z
     """
+    instant_of(at, "MOMENT")
     session.show(session.client.post(path_of("schedules", schedule, "skip"), {"at": at}), RUN)
 
 

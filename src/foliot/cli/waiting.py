@@ -115,7 +115,10 @@ def wait_for_backfill(session: Session, backfill: Item, timeout: str | None) -> 
     if not _is_done(backfill):
         session.say(f"foliot: backfill {backfill['id']} was not over in time; it goes on")
         raise typer.Exit(TIMED_OUT)
-    if _failures(session, backfill):
+    has_failures = _failures(session, backfill)
+    if backfill["cancelled_at"] is not None:
+        session.say(f"foliot: backfill {backfill['id']} was cancelled, with {backfill['started']} started")
+    if has_failures or backfill["cancelled_at"] is not None:
         raise typer.Exit(FAILED)
 
 

@@ -1,6 +1,7 @@
 """Errors on the wire: a refusal becomes a problem document with the status of its kind (RFC 9457)."""
 
 import json
+from math import ceil
 from typing import Any
 
 from starlette.responses import Response
@@ -65,7 +66,7 @@ def refused(refusal: Refusal, request_id: str) -> Response:
     headers = {}
     retry_after = getattr(refusal, "retry_after", None)
     if retry_after is not None:
-        headers["Retry-After"] = str(max(1, round(retry_after)))
+        headers["Retry-After"] = str(max(1, ceil(retry_after)))
     elif isinstance(refusal, Unavailable):
         headers["Retry-After"] = "1"
     if status == 401:

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from math import ceil
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -45,7 +46,9 @@ class RateLimits:
             self._buckets.popitem(last=False)
         if not drawn.is_granted:
             pace = f"{self._pace.per_second:g} requests a second, {self._pace.burst} at once"
-            raise TooMany(f"{who} asks too often: the limit is {pace}; wait {drawn.wait:.1f} s", drawn.wait)
+            # Rounded up: who waits as long as is said is not to come too early.
+            wait = ceil(drawn.wait * 10) / 10
+            raise TooMany(f"{who} asks too often: the limit is {pace}; wait {wait:.1f} s", drawn.wait)
 
 
 class BodyLimits:

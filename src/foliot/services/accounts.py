@@ -9,6 +9,7 @@ from foliot.domain.grants import LOCAL
 from foliot.domain.policies import limit_of, switch_of
 from foliot.domain.schedule import name_of, user_of
 from foliot.ports import Transaction
+from foliot.rows import AccountRow
 from foliot.services.desk import Desk
 from foliot.services.permission import account_of
 from foliot.services.stretches import Stretch, stretch_of
@@ -31,7 +32,7 @@ class AccountVerbs:
         owner = self._seen(user)
 
         def act(tx: Transaction) -> Account:
-            found = tx.account_of(owner)
+            found = self._find(tx, owner)
             return Account(owner, 0, owner != LOCAL) if found is None else account_view(found)
 
         return self._desk.read(act)
@@ -91,7 +92,7 @@ class AccountVerbs:
         owner, most = self._seen(user), limit_of(limit)
 
         def act(tx: Transaction) -> Postings:
-            found = tx.account_of(owner)
+            found = self._find(tx, owner)
             return [] if found is None else [posting_view(row) for row in tx.postings(found.ref, most)]
 
         return self._desk.read(act)
@@ -102,7 +103,7 @@ class AccountVerbs:
         limit_of(limit)
 
         def act(tx: Transaction) -> Stretch[Posting]:
-            account = tx.account_of(owner)
+            account = self._find(tx, owner)
             found = [] if account is None else tx.postings_before(account.ref, before, limit + 1)
             return stretch_of(found, limit, lambda row: posting_view(row[1]), lambda row: (row[0],))
 
@@ -111,6 +112,13 @@ class AccountVerbs:
     def _account(self, tx: Transaction, owner: str) -> int:
         self._desk.check_known(tx, owner)
         return account_of(tx, owner)[1]
+
+    def _find(self, tx: Transaction, owner: str) -> AccountRow | None:
+        """None when nothing was ever posted to it; NotFound when there is no such user either."""
+        found = tx.account_of(owner)
+        if found is None and owner != self._desk.principal.user:
+            self._desk.check_known(tx, owner)
+        return found
 
     def _seen(self, user: str | None) -> str:
         """Whose account is meant: the caller's, or that of somebody whom they see."""

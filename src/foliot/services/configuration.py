@@ -65,6 +65,14 @@ def stored_of(name: str, options: Mapping[str, Any]) -> Stored:
     )
 
 
+def stored_among(name: str, options: Mapping[str, Any]) -> Stored:
+    """The same for one of several schedules: what is wrong with it is said with its name."""
+    try:
+        return stored_of(name, options)
+    except Invalid as refusal:
+        raise Invalid(f"{name!r}: {refusal}") from refusal
+
+
 @lru_cache(maxsize=4096)
 def _read_spec(*options: _Option) -> str:
     return _spec_text(spec_of({name: value for name, _, value in options}))

@@ -17,11 +17,12 @@ from foliot.domain.schedule import State, name_of, slug_of
 from foliot.domain.spec import Spec
 from foliot.ports import Transaction
 from foliot.rows import ScheduleFilter, ScheduleRow
-from foliot.services.configuration import Stored, stored_of
+from foliot.services.configuration import Stored, stored_among, stored_of
 from foliot.services.declaration import NO_LONGER_DECLARED, Difference, Measure, judge
 from foliot.services.desk import Desk, Found
 from foliot.services.editing import (
     WantedSchedule,
+    check_different,
     check_users,
     edit,
     insert_schedules,
@@ -178,10 +179,9 @@ class DeclarationVerbs:
             title = options.pop("name", None)
             if not isinstance(title, str):
                 raise Invalid(f"every schedule of a set takes a name, got {given!r:.100}")
-            schedule = WantedSchedule(slug_of(title), title, stored_of(title, options), wish)
+            schedule = WantedSchedule(slug_of(title), title, stored_among(title, options), wish)
             wanted.append(_Wanted(title, options, schedule))
-        if len({one.schedule.id for one in wanted}) < len(wanted):
-            raise Conflict("the schedules of a set take different names, got one of them twice")
+        check_different("the schedules of a set", [one.schedule for one in wanted])
         return named, wanted
 
     def _cases(

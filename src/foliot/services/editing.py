@@ -1,5 +1,6 @@
 """What the verbs write when a schedule comes to be, changes, loses a slot, or goes."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -22,6 +23,9 @@ from foliot.services.configuration import Stored
 from foliot.services.desk import Desk, Found
 from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for, let_go, owner_of, regranted
 from foliot.services.views import Schedule, schedule_view
+
+_NAMED = 3
+"""So many of those that are wrong are named at most."""
 
 
 class Snapshot(NamedTuple):
@@ -99,6 +103,13 @@ class _FirstDue:
         if not times.jitter:
             self._shared[spec] = wake_at
         return wake_at
+
+
+def check_different(what: str, wanted: Sequence[WantedSchedule]) -> None:
+    """Conflict when two of them would be one."""
+    counts = Counter(schedule.id for schedule in wanted)
+    if twice := [schedule_id for schedule_id, count in counts.items() if count > 1]:
+        raise Conflict(f"{what} take different names, got {', '.join(map(repr, twice[:_NAMED]))} more than once")
 
 
 def check_users(desk: Desk, tx: Transaction, wanted: Sequence[WantedSchedule]) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from foliot.books.entries import Entries
 from foliot.domain.budgets import read_budget
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Conflict, Invalid
+from foliot.domain.grants import Grant as KnownGrant
 from foliot.domain.grants import read_grant_id, scopes_of
 from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.policies import limit_of, switch_of
@@ -25,7 +26,7 @@ Grants = list[Grant]
 
 
 class GrantVerbs:
-    """What may be asked of grants. A grant is named by its id."""
+    """What may be asked of grants. A grant is named by its id; one that was revoked can no longer be changed."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -72,6 +73,14 @@ class GrantVerbs:
     def _find(self, tx: Transaction, ref: int) -> GrantRow:
         return find_grant(tx, ref, self._desk.principal.seen_owner)
 
+    def _find_valid(self, tx: Transaction, ref: int) -> KnownGrant:
+        """Conflict when it was revoked: nothing that it says matters any more."""
+        found = self._find(tx, ref).grant
+        if found.revoked_at is not None:
+            at = rfc3339(found.revoked_at)
+            raise Conflict(f"{found.id} was revoked at {at}, which is for good: `grants.create` makes another")
+        return found
+
     def list(self, user: str | None = None) -> Grants:
         """The grants of that user, or all that the caller sees, the oldest first."""
         owner = self._desk.principal.seen_owner if user is None else self._desk.user(user)
@@ -103,7 +112,7 @@ class GrantVerbs:
             made["budget"] = None if changes["budget"] is None else read_budget(changes["budget"])
 
         def act(tx: Transaction, entries: Entries) -> Grant:
-            found = self._find(tx, ref).grant
+            found = self._find_valid(tx, ref)
             entries.note("grant.change", "grant", found.id, changed=sorted(made))
             tx.change_grant(found._replace(**made))
             return _shown(tx, ref)
@@ -111,12 +120,12 @@ class GrantVerbs:
         return self._desk.write(act)
 
     def extend(self, grant: str, expires_at: Moment | None) -> Grant:
-        """Let it end at another moment, or never. One that was revoked stays revoked."""
+        """Let it end at another moment, or never."""
         ref = read_grant_id(grant)
         ends_at = None if expires_at is None else instant_of(expires_at, "expires_at")
 
         def act(tx: Transaction, entries: Entries) -> Grant:
-            found = self._find(tx, ref).grant
+            found = self._find_valid(tx, ref)
             entries.note("grant.extend", "grant", found.id, expires_at=None if ends_at is None else rfc3339(ends_at))
             tx.change_grant(found._replace(expires_at=ends_at))
             return _shown(tx, ref)
@@ -129,7 +138,7 @@ class GrantVerbs:
         wanted = scopes_of(scopes, consents_to_everything=everything)
 
         def act(tx: Transaction, entries: Entries) -> Grant:
-            found = self._find(tx, ref).grant
+            found = self._find_valid(tx, ref)
             entries.note("grant.rescope", "grant", found.id, scopes=sorted(wanted))
             tx.change_grant(found._replace(scopes=wanted))
             return _shown(tx, ref)
@@ -142,7 +151,7 @@ class GrantVerbs:
         allowed = None if budget is None else read_budget(budget)
 
         def act(tx: Transaction, entries: Entries) -> Grant:
-            found = self._find(tx, ref).grant
+            found = self._find_valid(tx, ref)
             entries.note("grant.allow", "grant", found.id, budget=budget)
             tx.change_grant(found._replace(budget=allowed))
             return _shown(tx, ref)

@@ -11,7 +11,7 @@ from foliot.courtesy import INTERPRETER
 from foliot.domain import ledger
 from foliot.domain.backfill import Backfill as BackfillRequest
 from foliot.domain.backfill import Direction, Which, lane_width, range_of
-from foliot.domain.errors import Conflict, Invalid
+from foliot.domain.errors import Invalid
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
 from foliot.domain.policies import count_of, limit_of, overlap_of, read_policies, switch_of
@@ -29,11 +29,12 @@ from foliot.services.backfilling import (
     planned_backfill,
     started_backfill,
 )
-from foliot.services.configuration import Stored, patched, stored_of
+from foliot.services.configuration import Stored, patched, stored_among, stored_of
 from foliot.services.desk import Desk
 from foliot.services.editing import (
     Snapshot,
     WantedSchedule,
+    check_different,
     check_token,
     check_users,
     delete_schedule,
@@ -96,9 +97,8 @@ class ScheduleVerbs:
         for given in INTERPRETER.politely(several):
             if not isinstance(given, Mapping):
                 raise Invalid(f"create_many takes mappings of a name and options, got {given!r}")
-            wanted.append(self._wanted_one(given, _stored))
-        if len({schedule.id for schedule in wanted}) < len(wanted):
-            raise Conflict("schedules take different names, got one of them twice")
+            wanted.append(self._wanted_one(given, stored_among))
+        check_different("schedules", wanted)
         return wanted
 
     def _wanted_one(self, given: Mapping[str, Any], read: Callable[[str, Mapping[str, Any]], Stored]) -> WantedSchedule:
@@ -359,14 +359,6 @@ class ScheduleVerbs:
             delete_schedule(tx, entries, found)
 
         self._desk.write(act)
-
-
-def _stored(name: str, options: Mapping[str, Any]) -> Stored:
-    """The configuration of one of several: what is wrong with it is said with its name."""
-    try:
-        return stored_of(name, options)
-    except Invalid as refusal:
-        raise Invalid(f"{name!r}: {refusal}") from refusal
 
 
 def known_of(tx: Transaction, row: ScheduleRow, at: int) -> ledger.Known:

@@ -127,7 +127,7 @@ def get(grant_id: str, asked: Asked) -> Response:
 @router.patch("/{grant_id}", response_model=ShownGrant)
 @needs(Right.WRITE)
 def change(grant_id: str, body: GrantChanges, asked: Asked) -> Response:
-    """Change what a grant permits, until when, or within which budget. One that was revoked stays revoked."""
+    """Change what a grant permits, until when, or within which budget; not of one that was revoked."""
     options = _options(body)
     return asked.write(lambda verbs: verbs.grants.change(grant_id, **options), _shown)
 

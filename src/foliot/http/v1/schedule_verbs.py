@@ -1,5 +1,6 @@
 """What may be asked of one schedule over HTTP: to pause, resume, run or skip, and when and why it runs."""
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Body, Query
@@ -8,6 +9,7 @@ from starlette.responses import Response
 
 from foliot.domain.access import Right
 from foliot.domain.backfill import Direction, Which
+from foliot.domain.instants import instant_of, moment_of
 from foliot.domain.ledger import LedgerVerdict
 from foliot.domain.runs import Reason
 from foliot.http.asking import Asked, answered, needs
@@ -125,7 +127,13 @@ def trigger(schedule_id: ScheduleId, asked: Asked, body: Annotated[SaidTrigger |
 @needs(Right.WRITE)
 def skip(schedule_id: ScheduleId, body: SkippedSlot, asked: Asked) -> Response:
     """Do not run the slot of that moment: one to come, or one that waits."""
-    return asked.write(lambda verbs: verbs.schedules.skip(schedule_id, body.at), shown_run)
+    at = _moment_at(body.at)
+    return asked.write(lambda verbs: verbs.schedules.skip(schedule_id, at), shown_run)
+
+
+def _moment_at(said: str) -> datetime:
+    """What `at` says; the verbs call it by another name."""
+    return moment_of(instant_of(said, "at"))
 
 
 @router.get("/{schedule_id}/times", response_model=TimeList)
@@ -150,7 +158,7 @@ def explain(
     at: Annotated[str, Query(max_length=64, json_schema_extra={"format": "date-time"})],
 ) -> Response:
     """Why that moment did or did not run; deleted schedules are explained too."""
-    found = ShownExplanation.model_validate(asked.verbs.schedules.explain(schedule_id, at))
+    found = ShownExplanation.model_validate(asked.verbs.schedules.explain(schedule_id, _moment_at(at)))
     return answered(found.model_copy(update={"sentence": over_http(found.sentence)}))
 
 
