@@ -6,6 +6,7 @@ from typing import Any
 from httpx2 import Response
 from starlette.testclient import TestClient
 
+from foliot.testing import World
 from tests.http.clients import People
 
 DIGEST: dict[str, Any] = {"name": "digest", "cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}
@@ -164,6 +165,23 @@ def test_it_is_paused_resumed_triggered_and_skipped(people: People) -> None:
     assert (skipped["status"], skipped["reason"], skipped["scheduled_for"]) == ("skipped", "skipped_by_user", at)
     told = people.ann.get(f"{url}/explain", params={"at": at}).json()
     assert (told["verdict"], told["run_id"]) == ("skipped", skipped["id"])
+
+
+def test_a_slot_that_was_skipped_ahead_is_not_what_fires_next(world: World, people: People) -> None:
+    for name, jitter in (("digest", "0"), ("jittered", "10m")):
+        people.ann.post("/api/v1/schedules", json={"name": name, "cron": "0 9 * * *", "jitter": jitter})
+        url = f"/api/v1/schedules/{name}"
+        before = people.ann.get(url).json()["next_at"]
+        first, second, third = people.ann.get(f"{url}/times?count=3").json()["items"]
+        people.ann.post(f"{url}/skip", json={"at": second})
+        assert people.ann.get(url).json()["next_at"] == before
+        people.ann.post(f"{url}/skip", json={"at": first})
+        shown = people.ann.get(url).json()
+        assert shown["next_at"][:14] == third[:14]
+        (listed,) = people.ann.get("/api/v1/schedules", params={"q": name}).json()["items"]
+        assert listed["next_at"] == shown["next_at"]
+    world.advance("2d")
+    assert people.ann.get("/api/v1/schedules/digest").json()["next_at"] == third
 
 
 def test_what_it_may_cost_what_it_missed_and_its_backfills_are_told(people: People) -> None:

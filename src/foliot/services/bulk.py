@@ -15,11 +15,11 @@ from foliot.domain.instants import instant_of, rfc3339
 from foliot.domain.schedule import Ordering, Standing, labels_of, name_of, relabelled, text_of
 from foliot.ports import Transaction
 from foliot.services.desk import Desk, Found
-from foliot.services.editing import post_pause, post_resume
+from foliot.services.editing import post_pause, post_resume, schedule_views
 from foliot.services.schedule_lists import Meant, filter_of, list_lines, ordering_said
 from foliot.services.schedules import Moment
 from foliot.services.stretches import Place, Stretch
-from foliot.services.views import Schedule, schedule_view
+from foliot.services.views import Schedule
 
 MOST_AT_ONCE = 1_000
 """Schedules that are created or changed in one transaction."""
@@ -68,9 +68,7 @@ class BulkVerbs:
 
         def act(tx: Transaction) -> Stretch[Schedule]:
             found = list_lines(tx, asked, ordering, after, limit)
-            running = tx.running_counts(row.ref for row, _ in found.items)
-            views = [schedule_view(row, state, tx.now, running.get(row.ref, 0)) for row, state in found.items]
-            return Stretch(views, found.rest)
+            return Stretch(schedule_views(tx, found.items), found.rest)
 
         return self._desk.read(act)
 
