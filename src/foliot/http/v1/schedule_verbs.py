@@ -38,7 +38,7 @@ class SaidPause(Taken):
 class SaidTrigger(Taken):
     """With what it runs, instead of the schedule's own."""
 
-    model_config = such_as(input={"to": "bob"}, overlap="allow")
+    model_config = such_as(input={"to": "everybody"}, overlap="allow")
 
     input: Json = None
     overlap: SaidOverlap | None = None
