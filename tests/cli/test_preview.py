@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 FOLIOT = Path(sys.executable).parent / "foliot"
 
@@ -93,6 +94,17 @@ def test_people_get_a_table_with_marks_and_warnings() -> None:
         "Sun 2026-03-29 03:00:00 +02:00  2026-03-29 01:00:00Z  in 13 h      shifted",
     ]
     assert "warning: On 2026-03-29 02:30 does not exist in Europe/Berlin: it runs at 03:00. [dst]" in result.stdout
+
+
+def test_it_is_written_as_the_answers_of_other_commands_are() -> None:
+    """There was no -o."""
+    whole = shown(*BERLIN, *AUTUMN)
+    assert json.loads(run(*BERLIN, *AUTUMN, "-o", "json").stdout) == whole
+    assert yaml.safe_load(run(*BERLIN, *AUTUMN, "-o", "yaml").stdout) == whole
+    lines = run(*BERLIN, *AUTUMN, "--output", "jsonl").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == whole["times"]
+    names = run(*BERLIN, *AUTUMN, "-o", "name").stdout.split()
+    assert names == [time["nominal_at"] for time in whole["times"]]
 
 
 def test_people_are_told_of_skipped_times_and_of_none_left() -> None:

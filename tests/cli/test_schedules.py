@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.conftest import CommandLine
+from tests.cli.conftest import CommandLine, Served
 
 DIGEST = ("--target", "digest", "--cron", "0 9 * * *", "--timezone", "Europe/Berlin")
 
@@ -253,3 +253,12 @@ def test_a_dry_run_over_many_names_those_that_it_would_be_done_to(foliot: Comman
 
     assert (meant("pause"), meant("resume")) == (["a", "c"], ["b"])
     assert (meant("pause", "--standing", "paused"), meant("label", "--put", "x=y")) == (["b"], ["a", "b", "c"])
+    told = foliot.run("schedule", "pause", "--label", f"in={name}", "--dry-run").stderr
+    assert told.splitlines() == ["foliot: would pause 2 schedules", f"  {name}-a", f"  {name}-c"]
+
+
+def test_a_dry_run_names_no_more_than_twenty_to_people(foliot: CommandLine, served: Served, name: str) -> None:
+    for number in range(22):
+        served.program.schedules.create(f"{name}-{number:02}", target="digest", cron="0 9 * * *", labels={"in": name})
+    told = foliot.run("schedule", "pause", "--label", f"in={name}", "--dry-run").stderr.splitlines()
+    assert (told[0], told[20], told[21:]) == ("foliot: would pause 22 schedules", f"  {name}-19", ["  and 2 more"])

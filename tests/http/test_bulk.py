@@ -118,11 +118,17 @@ def test_labels_are_put_on_and_taken_off_and_the_others_stay(team: People) -> No
     assert deeds(team, "schedule.edit") == ["a", "b", "c"]
 
 
-def test_a_dry_run_counts_all_and_changes_nothing(team: People) -> None:
-    counted = {"found": 3, "changed": 0, "ids": [], "dry_run": True, "next": None}
+def test_a_dry_run_counts_all_names_those_of_a_batch_and_changes_nothing(team: People) -> None:
+    counted = {"found": 3, "changed": 0, "ids": ["a", "b", "d"], "dry_run": True, "next": None}
     for verb, more in (("pause", {}), ("label", {"set": {"env": "prod"}})):
-        assert done(team.ann, verb, {**TEAM, "dry_run": True, "limit": 1, **more}) == counted
+        dry = {**TEAM, "dry_run": True, **more}
+        assert done(team.ann, verb, dry) == counted
+        first = done(team.ann, verb, {**dry, "limit": 2})
+        assert (first["found"], first["ids"]) == (3, ["a", "b"])
+        assert done(team.ann, verb, {**dry, "limit": 2, "after": first["next"]}) == {**counted, "ids": ["d"]}
     assert done(team.ann, "resume", {**TEAM, "dry_run": True})["found"] == 0
+    same = done(team.ann, "label", {**TEAM, "set": {"team": "mail"}, "dry_run": True})
+    assert (same["found"], same["ids"]) == (3, []), "all of them have it"
     assert {one["token"] for one in team.ann.get(URL).json()["items"]} == {1}
 
 

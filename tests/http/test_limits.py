@@ -77,6 +77,20 @@ def test_what_is_no_json_is_unreadable(people: People) -> None:
     assert post(people, b'{"name":') == (400, "unreadable")
 
 
+def test_a_body_that_is_not_in_utf_8_is_unreadable_and_told_where_and_the_remedy(people: People) -> None:
+    answer = people.ann.post("/api/v1/schedules", content='{"name": "é"}'.encode("latin-1"), headers=JSON)
+    told = answer.json()
+    assert (answer.status_code, told["code"]) == (400, "unreadable")
+    assert told["detail"] == "the body takes JSON in UTF-8, and is none from byte 10: encode its text as UTF-8"
+    assert [one["where"] for one in told["errors"]] == ["the body"]
+
+
+def test_a_number_of_more_digits_than_are_read_is_unreadable_and_told_the_remedy(people: People) -> None:
+    answer = people.ann.post("/api/v1/schedules", content=b'{"input": ' + b"9" * 5000 + b"}", headers=JSON)
+    assert (answer.status_code, answer.json()["code"]) == (400, "unreadable")
+    assert "write long numbers as text" in answer.json()["detail"]
+
+
 @given(
     st.recursive(st.none() | st.text(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner))
 )

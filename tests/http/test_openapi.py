@@ -1,5 +1,6 @@
 """The API's own description."""
 
+import jsonschema_rs
 import pytest
 
 from foliot.domain.errors import Invalid
@@ -20,6 +21,21 @@ def test_every_operation_says_what_it_needs_what_may_go_wrong_and_that_writes_ta
         assert bool(keys) is (method != "get" and operation["x-right"] != "signed"), operation["operationId"]
         assert operation["x-right"]
     assert "HTTPValidationError" not in said["components"]["schemas"]
+
+
+def test_every_body_has_an_example_beside_its_schema_that_the_schema_takes(people: People) -> None:
+    said = people.ann.get("/api/v1/openapi.json").json()
+    operations = [operation for path in said["paths"].values() for operation in path.values()]
+    bodies = [
+        (operation.get("operationId"), operation["requestBody"]["content"]["application/json"])
+        for operation in operations
+        if "application/json" in operation.get("requestBody", {}).get("content", {})
+    ]
+    assert len(bodies) > 30
+    assert [name for name, body in bodies if "example" not in body] == []
+    for name, body in bodies:
+        schema = {**body["schema"], "components": said["components"]}
+        assert jsonschema_rs.is_valid(schema, body["example"]), name
 
 
 def test_a_cursor_leads_back_to_its_place_and_no_other_text_does() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from httpx2 import Response
 from starlette.testclient import TestClient
 
+from foliot.testing import World
 from tests.http.clients import People
 
 DIGEST: dict[str, Any] = {"name": "digest", "cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}
@@ -177,6 +178,23 @@ def test_a_moment_that_is_none_is_called_by_the_name_of_its_parameter(people: Pe
         assert answer.status_code == 422
         assert "at takes a moment such as 2026-11-15T09:00:00Z" in answer.json()["detail"]
         assert "instant" not in answer.json()["detail"]
+
+
+def test_a_slot_that_was_skipped_ahead_is_not_what_fires_next(world: World, people: People) -> None:
+    for name, jitter in (("digest", "0"), ("jittered", "10m")):
+        people.ann.post("/api/v1/schedules", json={"name": name, "cron": "0 9 * * *", "jitter": jitter})
+        url = f"/api/v1/schedules/{name}"
+        before = people.ann.get(url).json()["next_at"]
+        first, second, third = people.ann.get(f"{url}/times?count=3").json()["items"]
+        people.ann.post(f"{url}/skip", json={"at": second})
+        assert people.ann.get(url).json()["next_at"] == before
+        people.ann.post(f"{url}/skip", json={"at": first})
+        shown = people.ann.get(url).json()
+        assert shown["next_at"][:14] == third[:14]
+        (listed,) = people.ann.get("/api/v1/schedules", params={"q": name}).json()["items"]
+        assert listed["next_at"] == shown["next_at"]
+    world.advance("2d")
+    assert people.ann.get("/api/v1/schedules/digest").json()["next_at"] == third
 
 
 def test_what_it_may_cost_what_it_missed_and_its_backfills_are_told(people: People) -> None:

@@ -14,7 +14,6 @@ from foliot.cli.progress import working
 from foliot.cli.session import Session, path_of
 from foliot.cli.views import SCHEDULE
 from foliot.domain.errors import Invalid, NotFound
-from foliot.domain.schedule import Standing
 
 MaybeSchedule = Annotated[
     str | None,
@@ -29,8 +28,8 @@ All = Annotated[bool, Option("--all", help="All that the other options name, or 
 Note = Annotated[str | None, Option(help="Why, for whoever looks at it.")]
 
 _CHANGED = View({"ID": "id"})
-_MEANT = {"pause": (Standing.ACTIVE, Standing.COMPLETED), "resume": (Standing.PAUSED,)}
-"""How those stand that a verb changes, unless somebody says how."""
+_MOST_NAMED = 20
+"""So many are named to people."""
 
 
 @filtering
@@ -59,7 +58,7 @@ def pause(
     if _is_one(schedule, which, all_, dry_run):
         session.show(session.client.post(path_of("schedules", schedule, "pause"), said), SCHEDULE)
     else:
-        _change_many(session, "pause", which, {**_reach(which, all_), **said}, yes, dry_run)
+        _change_many(session, "pause", {**_reach(which, all_), **said}, yes, dry_run)
 
 
 @filtering
@@ -81,7 +80,7 @@ def resume(
     if _is_one(schedule, which, all_, dry_run):
         session.show(session.client.post(path_of("schedules", schedule, "resume")), SCHEDULE)
     else:
-        _change_many(session, "resume", which, _reach(which, all_), yes, dry_run)
+        _change_many(session, "resume", _reach(which, all_), yes, dry_run)
 
 
 @filtering
@@ -106,7 +105,7 @@ def label(
     """
     said: dict[str, Any] = {"set": labels_given(put, "--put") or {}, "remove": remove or []}
     if not _is_one(schedule, which, all_, dry_run=False):
-        _change_many(session, "label", which, {**_reach(which, all_), **said}, yes, dry_run)
+        _change_many(session, "label", {**_reach(which, all_), **said}, yes, dry_run)
         return
     body = {"filter": {"ids": [schedule]}, **said, "dry_run": dry_run}
     found = session.client.post("/schedules/label", body)
@@ -133,15 +132,16 @@ def _reach(which: Filter, everything: bool) -> dict[str, Any]:
     return {"filter": which.body, "all": everything}
 
 
-def _change_many(session: Session, verb: str, which: Filter, body: Mapping[str, Any], yes: bool, dry_run: bool) -> None:
+def _change_many(session: Session, verb: str, body: Mapping[str, Any], yes: bool, dry_run: bool) -> None:
     """Count them, ask whether that is meant, and change them batch by batch."""
     path = path_of("schedules", verb)
-    total = session.client.post(path, {**body, "dry_run": True})["found"]
+    first = session.client.post(path, {**body, "dry_run": True})
     if dry_run:
-        session.say(f"foliot: would {verb} {_schedules(total)}")
+        _tell_meant(session, verb, first)
         if not session.is_for_people:
-            session.show_all(_meant(session, verb, which), _CHANGED)
+            session.show_all(_meant(session, path, body, first), _CHANGED)
         return
+    total = first["found"]
     if total:
         check_meant(f"{verb.capitalize()} {_schedules(total)}?", yes)
     changed: list[str] = []
@@ -159,12 +159,22 @@ def _change_many(session: Session, verb: str, which: Filter, body: Mapping[str, 
     session.say(f"foliot: {_schedules(len(changed))} changed")
 
 
-def _meant(session: Session, verb: str, which: Filter) -> Iterator[Item]:
-    """Those that it would be done to."""
-    standings = _MEANT.get(verb) if "standing" not in which.said else None
-    for item in session.client.items("/schedules", which.query):
-        if standings is None or item["standing"] in standings:
-            yield {"id": item["id"]}
+def _tell_meant(session: Session, verb: str, first: Item) -> None:
+    """How many it would be done to, and to people which."""
+    count = len(first["ids"]) if first["next"] is None else first["found"]
+    named = first["ids"][:_MOST_NAMED] if session.is_for_people else []
+    session.say("\n  ".join([f"foliot: would {verb} {_schedules(count)}", *named]))
+    if named and count > len(named):
+        session.say(f"  and {count - len(named):,} more")
+
+
+def _meant(session: Session, path: str, body: Mapping[str, Any], batch: Item) -> Iterator[Item]:
+    """Those that it would be done to, batch by batch from the first."""
+    while True:
+        yield from ({"id": one} for one in batch["ids"])
+        if batch["next"] is None:
+            return
+        batch = session.client.post(path, {**body, "dry_run": True, "after": batch["next"]})
 
 
 def _schedules(count: int) -> str:

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from foliot.cli.output import Output, View, print_document, print_items
+from foliot.cli.session import Session, printing
 from foliot.clock import SystemClock
 from foliot.domain.calendar import Calendar, FoldRule, GapRule
 from foliot.domain.canonical import calendar_said
@@ -20,11 +22,14 @@ from foliot.services.preview import PlannedTime, Preview, preview
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SKIPPED_LISTED = 10
+_TIME = View({}, name="nominal_at")
 
 Texts = list[str] | None
 
 
+@printing
 def show_preview(
+    session: Session,
     cron: Annotated[Texts, Option(metavar="TEXT", help="Cron text; may be given several times.")] = None,
     every: Annotated[Texts, Option(metavar="DURATION", help="An interval: 90m, or 90m/5m with an offset.")] = None,
     calendar: Annotated[Texts, Option(metavar="JSON", help='A calendar: \'{"hour": "9-17"}\'.')] = None,
@@ -35,14 +40,14 @@ def show_preview(
     gap: Annotated[str, Option(help="A time that a clock change skips: auto, shift or skip.")] = GapRule.AUTO.value,
     fold: Annotated[str, Option(help="A repeated one: auto, first, second or both.")] = FoldRule.AUTO.value,
     dialect: Annotated[str, Option(help="Whose cron text it is: cron or temporal.")] = Dialect.CRON.value,
-    as_json: Annotated[bool, Option("--json", help="Print an object for programs.")] = False,
+    as_json: Annotated[bool, Option("--json", help="The same as -o json: an object for programs.")] = False,
 ) -> None:
     """Show when a spec fires: its sentence, its next times, what clock changes do to them, and warnings. Offline.
 
     \b
     Examples:
       foliot preview --cron '0 9 * * MON-FRI' --timezone Europe/Berlin
-      foliot preview --every 90m/5m --count 3 --json
+      foliot preview --every 90m/5m --count 3 -o json
       foliot preview --calendar '{"hour": "9-17"}' --exclude '{"month": "12", "day_of_month": "25"}'
     """
     spec = Spec(
@@ -56,8 +61,17 @@ def show_preview(
         dialect=dialect,
     )
     start = SystemClock().now() // MICROSECONDS if since is None else _instant("--from", since)
-    shown = preview(spec, start, count)
-    print(json.dumps(_as_json(shown), indent=2) if as_json else _as_text(shown, start))
+    _show(preview(spec, start, count), start, Output.JSON if as_json else session.output)
+
+
+def _show(shown: Preview, start: int, output: Output) -> None:
+    match output:
+        case Output.TABLE:
+            print(_as_text(shown, start))
+        case Output.JSONL | Output.NAME:
+            print_items(_as_json(shown)["times"], _TIME, output)
+        case Output.JSON | Output.YAML:
+            print_document(_as_json(shown), output)
 
 
 def _calendar(option: str, text: str) -> Calendar:
@@ -91,11 +105,15 @@ def _as_json(shown: Preview) -> dict[str, Any]:
         "timezone": shown.timezone,
         "tzdata": tzdata_version(),
         "times": [
-            {"nominal_at": f"{_utc(time.nominal_at):%Y-%m-%dT%H:%M:%SZ}", "local": time.local, "dst": time.dst}
+            {
+                "nominal_at": f"{_utc(time.nominal_at):%Y-%m-%dT%H:%M:%SZ}",
+                "local": time.local,
+                "dst": None if time.dst is None else str(time.dst),
+            }
             for time in shown.times
         ],
         "skipped": shown.skipped_texts,
-        "warnings": [warning._asdict() for warning in shown.warnings],
+        "warnings": [{"code": str(warning.code), "message": warning.message} for warning in shown.warnings],
     }
 
 

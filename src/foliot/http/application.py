@@ -20,7 +20,7 @@ from foliot.http import health, internal, registrar, v1, webhooks_in
 from foliot.http.asking import GUARDS, PUBLIC, note_parameters, right_of
 from foliot.http.errors import TITLES, problem, refused
 from foliot.http.limits import BodyLimits, RateLimits
-from foliot.http.misfits import misfits
+from foliot.http.misfits import misfits, unread
 from foliot.http.service import Service
 from foliot.http.streams import Streams
 from foliot.http.traffic import Traffic, tell_request
@@ -149,6 +149,10 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 400:
+        # What reads bodies says so of what it has no word for; why is the cause.
+        wrong = unread(error.__cause__)
+        return problem(400, "unreadable", str(wrong), request.state.request_id, errors=[wrong._asdict()])
     codes = {404: "not_found", 405: "not_allowed"}
     code = codes.get(error.status_code, "invalid" if error.status_code < 500 else "internal")
     detail = TITLES.get(error.status_code, str(error.detail))

@@ -25,6 +25,7 @@ from foliot.execution.requests import UnderWay
 from foliot.execution.wanted import Wanted, wanted_of
 from foliot.http.asking import SERVICE, Ask, AskedByService, answered, ask_service, needs
 from foliot.http.openapi import also
+from foliot.http.schemas import such_as
 from foliot.services.views import Run
 
 log = logging.getLogger("foliot.http")
@@ -55,6 +56,8 @@ class InternalGiven(BaseModel):
 
 class WantedExecution(InternalTaken):
     """What is to be executed. `runId` names a run of the ledger, or whatever the caller calls it."""
+
+    model_config = such_as(executionGrantId="grant-7", input={"to": "ann"}, runId="digest:2026-11-15T09:00:00Z~1")
 
     execution_grant_id: str
     input: Any = None

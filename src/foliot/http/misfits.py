@@ -75,6 +75,13 @@ def misfits(errors: Sequence[Found], body: Any, content_type: str | None) -> Ite
     yield from _within((), body, inside)
 
 
+def unread(why: BaseException | None) -> Misfit:
+    """What is wrong with a body that could not be read to its end."""
+    if isinstance(why, UnicodeDecodeError):
+        return Misfit(_WHOLE, f"takes JSON in UTF-8, and is none from byte {why.start}: encode its text as UTF-8")
+    return Misfit(_WHOLE, "takes JSON in UTF-8, and has a number of too many digits: write long numbers as text")
+
+
 def _within(place: tuple[str | int, ...], value: Any, steps: Iterable[_Step]) -> Iterator[Misfit]:
     kinds: dict[str | int, list[_Step]] = {}
     onwards: dict[str | int, list[_Step]] = {}

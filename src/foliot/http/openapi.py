@@ -63,6 +63,8 @@ def document(app: FastAPI) -> dict[str, Any]:
             operation["responses"].setdefault(str(status), _problem(status))
         _only_ours(operation)
     schemas = said.setdefault("components", {}).setdefault("schemas", {})
+    for operation in (one for path in said["paths"].values() for one in path.values()):
+        _show_body(operation, schemas)
     schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     for name in _DEFAULTS:
         schemas.pop(name, None)
@@ -100,6 +102,17 @@ def _take_key(operation: Operation) -> None:
     said = operation.setdefault("parameters", [])
     if all(parameter["name"] != _KEY["name"] for parameter in said):
         said.append(_KEY)
+
+
+def _show_body(operation: Operation, schemas: dict[str, Any]) -> None:
+    """The example of a body stands beside its schema too: of one that may be left out many readers find no other."""
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if body is None:
+        return
+    for form in body["schema"].get("anyOf", [body["schema"]]):
+        whole = schemas[form["$ref"].rpartition("/")[2]] if "$ref" in form else form
+        for example in whole.get("examples", [])[:1]:
+            body.setdefault("example", example)
 
 
 def _only_ours(operation: Operation) -> None:

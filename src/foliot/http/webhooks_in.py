@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from foliot.domain.errors import Invalid
 from foliot.http.asking import SIGNED, Ask, answered, ask_signed, needs
-from foliot.http.schemas import Given, Taken
+from foliot.http.schemas import Given, Taken, such_as
 
 router = APIRouter(prefix="/webhooks", tags=["webhooks in"])
 
@@ -16,6 +16,8 @@ Asked = Annotated[Ask, Depends(ask_signed)]
 
 class SignedDecision(Taken):
     """What was decided. The run is named inside too, where the signature covers it: sent to another it is refused."""
+
+    model_config = such_as(run_id="digest:2026-11-15T09:00:00Z~1", verdict="approve", by="ann", id="ticket-7")
 
     run_id: str
     verdict: str

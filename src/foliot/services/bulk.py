@@ -12,14 +12,15 @@ from foliot.books.configurations import labels_in, scheduled
 from foliot.books.entries import Entries
 from foliot.domain.errors import Invalid
 from foliot.domain.instants import instant_of, rfc3339
-from foliot.domain.schedule import Ordering, Standing, labels_of, name_of, relabelled, text_of
+from foliot.domain.schedule import Ordering, Standing, State, labels_of, name_of, relabelled, text_of
 from foliot.ports import Transaction
+from foliot.rows import ScheduleRow
 from foliot.services.desk import Desk, Found
-from foliot.services.editing import post_pause, post_resume
+from foliot.services.editing import post_pause, post_resume, schedule_views
 from foliot.services.schedule_lists import Meant, filter_of, list_lines, ordering_said
 from foliot.services.schedules import Moment
 from foliot.services.stretches import Place, Stretch
-from foliot.services.views import Schedule, schedule_view
+from foliot.services.views import Schedule
 
 MOST_AT_ONCE = 1_000
 """Schedules that are created or changed in one transaction."""
@@ -37,23 +38,25 @@ class Reach(NamedTuple):
     """Where the batch before ended."""
     limit: int = MOST_AT_ONCE
     dry_run: bool = False
-    """Only count them, all of them."""
+    """Only count them, all of them, and name those of this batch that would be changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What was done to some schedules, or would be to all."""
+    """What was done to some schedules, or would be."""
 
     found: int
     """So many were meant: in this batch, or of a dry run in all, up to 100,000."""
     changed: tuple[str, ...]
-    """The ids of those that are not what they were."""
+    """The ids of those of this batch that are not what they were, or of a dry run would not be."""
     rest: Place | None
     """After which place there may be more; None: that was all."""
 
 
-_Change = Callable[[Transaction, Entries, Sequence[Found]], Sequence[Found]]
-"""Does it to all of them, and tells which are not what they were."""
+_Change = Callable[[Transaction, Entries, Sequence[Found]], None]
+"""Does it to all of them."""
+_IsChanged = Callable[[ScheduleRow, State, int], bool]
+"""Whether it makes one, as it is now, what it was not."""
 
 
 class BulkVerbs:
@@ -68,9 +71,7 @@ class BulkVerbs:
 
         def act(tx: Transaction) -> Stretch[Schedule]:
             found = list_lines(tx, asked, ordering, after, limit)
-            running = tx.running_counts(row.ref for row, _ in found.items)
-            views = [schedule_view(row, state, tx.now, running.get(row.ref, 0)) for row, state in found.items]
-            return Stretch(views, found.rest)
+            return Stretch(schedule_views(tx, found.items), found.rest)
 
         return self._desk.read(act)
 
@@ -79,29 +80,29 @@ class BulkVerbs:
         until_at = None if until is None else instant_of(until, "until")
         note, by = text_of("note", note), name_of("by", by)
 
-        def change(tx: Transaction, entries: Entries, several: Sequence[Found]) -> Sequence[Found]:
+        def change(tx: Transaction, entries: Entries, several: Sequence[Found]) -> None:
             if until_at is not None and until_at <= tx.now:
                 raise Invalid(f"until takes a moment to come, got {rfc3339(until_at)}")
             for found in several:
                 post_pause(tx, entries, found, note, by, until_at)
             entries.write(tx)
             tx.note_pauses([(note, by, found.row.version + 1, tx.now, found.row.ref) for found in several])
-            return several
 
-        return self._each(reach, change, otherwise=(Standing.ACTIVE, Standing.COMPLETED))
+        return self._each(reach, change, lambda *_: True, otherwise=(Standing.ACTIVE, Standing.COMPLETED))
 
     def resume(self, reach: Reach) -> Batch:
         """End the pauses of those that are paused: what fell into one is judged by catch-up."""
 
-        def change(tx: Transaction, entries: Entries, several: Sequence[Found]) -> Sequence[Found]:
-            paused = [found for found in several if found.state.is_paused(tx.now)]
-            for found in paused:
+        def is_paused(_: ScheduleRow, state: State, now: int) -> bool:
+            return state.is_paused(now)
+
+        def change(tx: Transaction, entries: Entries, several: Sequence[Found]) -> None:
+            for found in several:
                 post_resume(tx, entries, found)
             entries.write(tx)
-            tx.note_pauses([(None, None, found.row.version + 1, tx.now, found.row.ref) for found in paused])
-            return paused
+            tx.note_pauses([(None, None, found.row.version + 1, tx.now, found.row.ref) for found in several])
 
-        return self._each(reach, change, otherwise=(Standing.PAUSED,))
+        return self._each(reach, change, is_paused, otherwise=(Standing.PAUSED,))
 
     def label(self, reach: Reach, put: Mapping[str, str], gone: Collection[str] = ()) -> Batch:
         """Put labels on them, and take others off; the rest of their labels stay."""
@@ -111,22 +112,23 @@ class BulkVerbs:
         if both := sorted(gone & put.keys()):
             raise Invalid(f"a label is put there or removed, not both: {', '.join(both)}")
 
-        def change(tx: Transaction, entries: Entries, several: Sequence[Found]) -> Sequence[Found]:
-            rows, changed = [], []
+        def has_others(row: ScheduleRow, *_: object) -> bool:
+            before = labels_in(row.labels)
+            return relabelled(before, put, gone) != before
+
+        def change(tx: Transaction, entries: Entries, several: Sequence[Found]) -> None:
+            rows = []
             for found in several:
-                before = labels_in(found.row.labels)
-                labels = relabelled(before, put, gone)
-                if labels != before:
-                    version = found.row.version + 1
-                    rows.append((json.dumps(labels, separators=(",", ":")), version, tx.now, found.row.ref))
-                    entries.note("schedule.edit", "schedule", found.row.id, changed=["labels"], token=version)
-                    changed.append(found)
+                labels, version = relabelled(labels_in(found.row.labels), put, gone), found.row.version + 1
+                rows.append((json.dumps(labels, separators=(",", ":")), version, tx.now, found.row.ref))
+                entries.note("schedule.edit", "schedule", found.row.id, changed=["labels"], token=version)
             tx.label(rows)
-            return changed
 
-        return self._each(reach, change)
+        return self._each(reach, change, has_others)
 
-    def _each(self, reach: Reach, change: _Change, *, otherwise: tuple[Standing, ...] = ()) -> Batch:
+    def _each(
+        self, reach: Reach, change: _Change, is_changed: _IsChanged, *, otherwise: tuple[Standing, ...] = ()
+    ) -> Batch:
         """Change the next of those that are meant; `otherwise` is how they stand, when nobody says how."""
         if reach.meant.is_everything and not reach.everything:
             raise Invalid("that would be every schedule: say which, by label, target or app, or that all are meant")
@@ -140,9 +142,13 @@ class BulkVerbs:
             states = {state.ref: state for state in tx.states(refs)}
             # Read again once they are held: what was read before may have changed since.
             held = [Found(row, states[row.ref], scheduled(row)) for row in tx.matching(wanted, refs)]
-            changed = change(tx, entries, held)
-            return Batch(len(held), tuple(one.row.id for one in changed), found.rest)
+            chosen = [one for one in held if is_changed(one.row, one.state, tx.now)]
+            change(tx, entries, chosen)
+            return Batch(len(held), tuple(one.row.id for one in chosen), found.rest)
 
-        if reach.dry_run:
-            return self._desk.read(lambda tx: Batch(tx.count_matching(wanted, MOST_COUNTED), (), None))
-        return self._desk.write(act)
+        def rehearse(tx: Transaction) -> Batch:
+            found = list_lines(tx, wanted, Ordering.ID, reach.after, reach.limit)
+            ids = tuple(row.id for row, state in found.items if is_changed(row, state, tx.now))
+            return Batch(tx.count_matching(wanted, MOST_COUNTED), ids, found.rest)
+
+        return self._desk.read(rehearse) if reach.dry_run else self._desk.write(act)

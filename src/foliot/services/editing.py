@@ -1,7 +1,7 @@
 """What the verbs write when a schedule comes to be, changes, loses a slot, or goes."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -35,6 +35,8 @@ class Snapshot(NamedTuple):
     state: State
     now: int
     running: int = 0
+    marked: Collection[int] = ()
+    """The nominal times of slots to come that somebody has skipped."""
 
 
 class Inserted(NamedTuple):
@@ -416,7 +418,24 @@ def shown(tx: Transaction, row: ScheduleRow, state: State) -> Schedule:
 
 
 def _snapshot(tx: Transaction, row: ScheduleRow, state: State) -> Snapshot:
-    return Snapshot(row, state, tx.now, tx.running_counts([row.ref]).get(row.ref, 0))
+    running, marked = tx.running_counts([row.ref]), marked_ahead(tx, [state])
+    return Snapshot(row, state, tx.now, running.get(row.ref, 0), marked.get(row.ref, ()))
+
+
+def marked_ahead(tx: Transaction, states: Iterable[State]) -> Mapping[int, Collection[int]]:
+    """By schedule, the nominal times of slots to come that somebody has skipped; where none are, nothing is read."""
+    refs = [state.ref for state in states if state.marks]
+    found: dict[int, set[int]] = {}
+    for ref, ahead in tx.ahead_of_cursors(refs) if refs else ():
+        found.setdefault(ref, set()).add(ahead.nominal_at)
+    return found
+
+
+def schedule_views(tx: Transaction, lines: Sequence[tuple[ScheduleRow, State]]) -> list[Schedule]:
+    """Several schedules as they stand; the database is asked for all of them at once."""
+    running = tx.running_counts(row.ref for row, _ in lines)
+    marked = marked_ahead(tx, (state for _, state in lines))
+    return [schedule_view(row, state, tx.now, running.get(row.ref, 0), marked.get(row.ref, ())) for row, state in lines]
 
 
 def snapshot_view(snapshot: Snapshot) -> Schedule:

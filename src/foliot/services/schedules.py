@@ -44,6 +44,7 @@ from foliot.services.editing import (
     pause_schedule,
     put_schedule,
     resume_schedule,
+    schedule_views,
     skip_slot,
     snapshot_view,
     stored_form,
@@ -53,7 +54,7 @@ from foliot.services.editing import (
 from foliot.services.permission import Wish, wish_of
 from foliot.services.run_details import lacks, record_of
 from foliot.services.stretches import Stretch, stretch_of
-from foliot.services.views import Backfill, Estimate, Run, Schedule, backfill_view, run_view, schedule_view
+from foliot.services.views import Backfill, Estimate, Run, Schedule, backfill_view, run_view
 
 Moment = datetime | str
 Backfills = list[Backfill]
@@ -169,9 +170,7 @@ class ScheduleVerbs:
         )
 
         def act(tx: Transaction) -> list[Schedule]:
-            found = tx.list_schedules(wanted)
-            running = tx.running_counts(row.ref for row, _ in found)
-            return [schedule_view(row, state, tx.now, running.get(row.ref, 0)) for row, state in found]
+            return schedule_views(tx, tx.list_schedules(wanted))
 
         return self._desk.read(act)
 

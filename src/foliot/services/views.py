@@ -1,7 +1,7 @@
 """What people and programs are shown: schedules and runs with aware datetimes, words and parsed JSON."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -12,6 +12,7 @@ from foliot.domain.backfill import Direction, Which
 from foliot.domain.budgets import Budget
 from foliot.domain.delivery import RequestStage
 from foliot.domain.errors import Invalid
+from foliot.domain.generation import Timetable
 from foliot.domain.grants import REFUSALS_UNTIL_ATTENTION, grant_id
 from foliot.domain.instants import MICROSECONDS, moment_of
 from foliot.domain.policies import Policies, read_policies
@@ -58,7 +59,7 @@ class Schedule:
     paused_by: str | None
     paused_until: datetime | None
     next_at: datetime | None
-    """When its next slot is due; None when none is to come, or nobody knows."""
+    """When its next slot is due that nobody has skipped; None when none is to come, or nobody knows."""
     swept_to: datetime
     running: int
     """Runs under way, of whatever kind."""
@@ -256,8 +257,11 @@ class Backfill:
     cancelled_at: datetime | None = None
 
 
-def schedule_view(row: ScheduleRow, state: State, now: int, running: int) -> Schedule:
-    """A schedule with so many runs under way: its state counts only those that stand in the way of others."""
+def schedule_view(row: ScheduleRow, state: State, now: int, running: int, marked: Collection[int] = ()) -> Schedule:
+    """A schedule with so many runs under way: its state counts only those that stand in the way of others.
+
+    `marked` are the nominal times of slots to come that somebody has skipped.
+    """
     standing = standing_of(row, state, now)
     is_paused = standing is Standing.PAUSED
     return Schedule(
@@ -276,7 +280,7 @@ def schedule_view(row: ScheduleRow, state: State, now: int, running: int) -> Sch
         note=row.pause_note if is_paused else None,
         paused_by=row.paused_by if is_paused else None,
         paused_until=_moment(state.pause_to) if is_paused else None,
-        next_at=None if is_paused else _moment(_next_at(row.spec, state.wake_at, now)),
+        next_at=None if is_paused else _moment(_next_at(row, state, now, marked)),
         swept_to=moment_of(state.swept_to),
         running=running,
         held=state.held,
@@ -359,16 +363,19 @@ def standing_of(row: ScheduleRow, state: State, now: int) -> Standing:
     return Standing.COMPLETED if is_over else Standing.ACTIVE
 
 
-def _next_at(spec: str, wake_at: int | None, now: int) -> int | None:
-    """When its next slot is due: when it is looked at next, unless that is now, whatever it is for."""
-    if wake_at is None or wake_at > now:
+def _next_at(row: ScheduleRow, state: State, now: int, marked: Collection[int]) -> int | None:
+    """When its next slot is due: when it is looked at next, unless that is now, or for one that is skipped."""
+    wake_at = state.wake_at
+    if wake_at is None or (wake_at > now and not marked):
         return wake_at
     try:
-        following = compiled(spec).next_after(now // MICROSECONDS)
+        timetable = Timetable(compiled(row.spec), row.id)
     except Invalid:
         # Its zone may be known elsewhere and not here.
         return wake_at
-    return None if following is None else following * MICROSECONDS
+    after = state.swept_to if wake_at > now else now
+    coming = timetable.walk(after // MICROSECONDS)
+    return next((slot.due_at for slot in coming if slot.nominal_at not in marked), None)
 
 
 def _is_manual(spec: str) -> bool:

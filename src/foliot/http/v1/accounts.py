@@ -32,6 +32,8 @@ class Payment(Taken):
 class SaidLimit(Taken):
     """Whether what is paid needs a balance."""
 
+    model_config = such_as(limited=True)
+
     limited: Switch
 
 

@@ -10,7 +10,7 @@ from foliot.domain.access import Right
 from foliot.domain.durations import duration_text
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import routes
-from foliot.http.schemas import Switch, Taken
+from foliot.http.schemas import Switch, Taken, such_as
 from foliot.http.v1.shown import ShownBackfill, shown_backfill
 from foliot.services.backfills import BackfillState
 
@@ -21,6 +21,8 @@ Number = Annotated[int, Path(ge=1, le=10**9, description="The number of a backfi
 
 class SaidCancel(Taken):
     """What becomes of its runs that are under way."""
+
+    model_config = such_as(stop=True)
 
     stop: Switch = Field(False, description="Stop them too; else they may finish.")
 

@@ -71,7 +71,9 @@ class SaidReach(Taken):
 
     filter: SaidFilter = SaidFilter()
     all: Switch = Field(default=False, description="Also when the filter leaves none out.")
-    dry_run: Switch = Field(default=False, description="Only count them, up to 100,000.")
+    dry_run: Switch = Field(
+        default=False, description="Change nothing: count them all, up to 100,000, and name those of this batch."
+    )
     after: str | None = Field(default=None, max_length=2000, description="The `next` of the batch before.")
     limit: Annotated[int, Field(strict=True, ge=1, le=MOST_AT_ONCE)] = MOST_AT_ONCE
 
@@ -103,10 +105,9 @@ class SaidLabelling(SaidReach):
 class ShownBatch(Given):
     """What one batch did. With a `next` there may be more: the same is asked again with it as `after`."""
 
-    found: int
-    changed: int
-    ids: list[str]
-    """Of those that were changed."""
+    found: int = Field(description="How many were meant: in this batch, or of a dry run in all, up to 100,000.")
+    changed: int = Field(description="How many are not what they were; of a dry run none.")
+    ids: list[str] = Field(description="Of those that were changed; of a dry run those of this batch that would be.")
     dry_run: bool
     next: str | None
 
@@ -150,8 +151,9 @@ def _batch(asked: Ask, body: SaidReach, act: Callable[[Verbs, Reach], Batch]) ->
 
     def shown(batch: Batch) -> ShownBatch:
         rest = None if batch.rest is None else cursor_of(*batch.rest)
-        changed = list(batch.changed)
-        return ShownBatch(found=batch.found, changed=len(changed), ids=changed, dry_run=body.dry_run, next=rest)
+        ids = list(batch.changed)
+        changed = 0 if body.dry_run else len(ids)
+        return ShownBatch(found=batch.found, changed=changed, ids=ids, dry_run=body.dry_run, next=rest)
 
     if body.dry_run:
         return answered(shown(act(asked.verbs, reach)))

@@ -10,7 +10,7 @@ from foliot.domain.access import Right
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import also, routes
 from foliot.http.paging import LISTED, After, Limit, Listed, cursor_of, place_of
-from foliot.http.schemas import Given, Json, Moment, Switch, Taken
+from foliot.http.schemas import Given, Json, Moment, Switch, Taken, such_as
 from foliot.services.declaration import Measure
 from foliot.services.declaring import MOST_DECLARED
 from foliot.services.declaring import DeclaredSet as AppliedSet
@@ -23,6 +23,8 @@ SetName = Annotated[str, Field(min_length=1, max_length=100, description="The na
 
 class PlannedSet(Taken):
     """A set of schedules as it is to be; each takes a name and the options of a new schedule."""
+
+    model_config = such_as(set="mail", schedules=_EXAMPLE)
 
     set: SetName
     schedules: Annotated[list[dict[str, Json]], Field(max_length=MOST_DECLARED, examples=[_EXAMPLE])]

@@ -18,6 +18,7 @@ from foliot.services.views import Grant
 router = routes("/grants", "grants")
 
 _SCOPE = scope_of("python:digest")
+_BUDGET = {"credits": 5000, "per": "day", "when_spent": "skip"}
 Scopes = Annotated[
     list[Annotated[str, Field(max_length=300)]],
     Field(min_length=1, max_length=1000, examples=[[_SCOPE]]),
@@ -27,6 +28,8 @@ _EVERYTHING = f"Said besides the scope {EVERYTHING}, so that nobody permits ever
 
 class NewGrant(Taken):
     """A permission that is to be."""
+
+    model_config = such_as(scopes=[_SCOPE], expires_at="2027-01-01T00:00:00Z", budget=_BUDGET)
 
     scopes: Scopes
     user: str | None = Field(None, max_length=100, description="For admins: whose it is.")
@@ -38,6 +41,8 @@ class NewGrant(Taken):
 class GrantChanges(Taken):
     """Only what is to change; null takes an end or a budget away."""
 
+    model_config = such_as(expires_at=None, budget=_BUDGET)
+
     scopes: Scopes | None = None
     expires_at: SaidMoment | None = None
     budget: SaidBudget | None = None
@@ -46,6 +51,8 @@ class GrantChanges(Taken):
 
 class SaidRevoke(Taken):
     """What becomes of what is under way by it."""
+
+    model_config = such_as(stop=True)
 
     stop: Switch = Field(False, description="Stop what runs, and cancel what waits; else both may finish.")
 
@@ -59,7 +66,7 @@ class ShownGrant(Given):
         scopes=[_SCOPE],
         expires_at=None,
         revoked_at=None,
-        budget={"credits": 5000, "per": "day", "when_spent": "skip"},
+        budget=_BUDGET,
         created_at="2026-11-15T09:00:00Z",
     )
 

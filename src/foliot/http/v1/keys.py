@@ -30,10 +30,12 @@ _KEY: dict[str, Any] = {
 class WantedKey(Taken):
     """A key that is to be: the caller's own, with all rights that they have, unless it says otherwise."""
 
-    name: str = Field(max_length=1000, examples=["laptop"])
+    model_config = such_as(name="laptop", rights=["read", "write"], expires_at="2027-01-01T00:00:00Z")
+
+    name: str = Field(max_length=1000)
     user: str | None = Field(None, max_length=100, description="For admins: whose it is.")
-    rights: list[Right] | None = Field(None, min_length=1, max_length=20, examples=[["read", "write"]])
-    expires_at: SaidMoment | None = Field(None, examples=["2027-01-01T00:00:00Z"])
+    rights: list[Right] | None = Field(None, min_length=1, max_length=20)
+    expires_at: SaidMoment | None = None
 
 
 class ShownKey(Given):

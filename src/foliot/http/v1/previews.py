@@ -91,6 +91,7 @@ class ShownEdit(Given):
     moved: int
     added: int
     next_now: list[Moment]
+    """As the spec names them, also those that somebody has skipped."""
     next_wanted: list[Moment]
     warnings: list[ShownWarning]
 

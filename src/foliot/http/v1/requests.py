@@ -12,7 +12,7 @@ from foliot.domain.runs import Reason, Status
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import routes
 from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
-from foliot.http.schemas import Given, Json, Moment, Taken
+from foliot.http.schemas import Given, Json, Moment, Taken, such_as
 from foliot.services.views import ExecutionRequest
 
 router = routes("/requests", "requests")
@@ -22,6 +22,8 @@ RequestKey = Annotated[str, Path(max_length=1000, description="The key that it w
 
 class SaidVerdict(Taken):
     """Whether it is executed once more: approve or reject."""
+
+    model_config = such_as(verdict="approve")
 
     verdict: Verdict
 

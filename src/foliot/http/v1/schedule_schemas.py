@@ -245,6 +245,7 @@ class ShownScheduleLine(Given):
     paused_by: str | None
     paused_until: Moment | None
     next_at: Moment | None
+    """When its next slot is due that nobody has skipped."""
     swept_to: Moment
     running: int
     held: int

@@ -15,7 +15,7 @@ from foliot.domain.runs import Reason
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import ETAG, also, routes
 from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
-from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, Whole
+from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, Whole, such_as
 from foliot.http.v1.schedule_schemas import SaidOverlap, ShownSchedule, etag, shown_schedule
 from foliot.http.v1.schedules import ScheduleId
 from foliot.http.v1.shown import ShownBackfill, ShownRun, shown_backfill, shown_run
@@ -31,12 +31,16 @@ Time = Annotated[str | None, Query(max_length=64, json_schema_extra={"format": "
 class SaidPause(Taken):
     """Why, and until when."""
 
+    model_config = such_as(note="the printer burns", until="2026-12-01T00:00:00Z")
+
     note: str | None = Field(default=None, max_length=1000)
     until: SaidMoment | None = None
 
 
 class SaidTrigger(Taken):
     """With what it runs, instead of the schedule's own."""
+
+    model_config = such_as(input={"to": "everybody"}, overlap="allow")
 
     input: Json = None
     overlap: SaidOverlap | None = None
@@ -45,11 +49,15 @@ class SaidTrigger(Taken):
 class SkippedSlot(Taken):
     """The nominal time of a slot."""
 
+    model_config = such_as(at="2026-11-16T08:00:00Z")
+
     at: SaidMoment
 
 
 class NewBackfill(Taken):
     """Which past slots are run, and how."""
+
+    model_config = such_as(start="2026-11-01T00:00:00Z", end="2026-11-15T00:00:00Z", dry_run=True)
 
     start: SaidMoment
     end: SaidMoment

@@ -1,6 +1,5 @@
 """Users over HTTP, and who it is that asks."""
 
-from pydantic import Field
 from starlette.responses import Response
 
 from foliot.domain.access import Right, Role
@@ -17,7 +16,9 @@ mine = routes("/me", "me")
 class WantedUser(Taken):
     """What a user is to be."""
 
-    role: Role = Field(examples=["member"])
+    model_config = such_as(role="member")
+
+    role: Role
 
 
 class ShownUser(Given):

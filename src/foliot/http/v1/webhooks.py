@@ -10,23 +10,30 @@ from foliot.domain.notices import Event
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import routes
 from foliot.http.paging import LISTED, After, Limit, Listed, cursor_of, place_of
-from foliot.http.schemas import Given, Json, Moment, Taken
+from foliot.http.schemas import Given, Json, Moment, Taken, such_as
 from foliot.services.webhooks import Delivered, Webhook, WebhookDelivery, WebhookTest
 
 router = routes("/webhooks", "webhooks")
+
+_SHOP = {
+    "url": "https://example.com/foliot",
+    "events": ["run.failed", "run.recovered"],
+    "secret_env": "FOLIOT_WEBHOOK_SHOP",
+}
 
 
 class NewWebhook(Taken):
     """A webhook that is to be."""
 
-    url: Annotated[str, Field(max_length=4000, examples=["https://example.com/foliot"])]
-    events: Annotated[list[Event], Field(min_length=1, max_length=20, examples=[["run.failed", "run.recovered"]])]
+    model_config = such_as(**_SHOP)
+
+    url: Annotated[str, Field(max_length=4000)]
+    events: Annotated[list[Event], Field(min_length=1, max_length=20)]
     secret_env: Annotated[
         str,
         Field(
             pattern="^FOLIOT_WEBHOOK_[A-Z0-9_]{1,100}$",
             description="The environment variable of the service that has the secret; with _FILE behind it, its file.",
-            examples=["FOLIOT_WEBHOOK_SHOP"],
         ),
     ]
     all_owners: Annotated[bool, Field(description="Of everybody's schedules: for admins.")] = False
