@@ -1,4 +1,4 @@
-"""Who goes first in the one interpreter of this process: what the engine starts, then requests; readers one by one."""
+"""Who goes first in the one interpreter of this process: the engine, who writes, the others; readers one by one."""
 
 import threading
 from collections.abc import Iterable, Iterator
@@ -16,59 +16,70 @@ _BEFORE_A_WRITE = 0.02
 class Courtesy:
     """Between threads that need the interpreter for a moment, and one that is waited for.
 
-    The engine gives the interpreter away with each of a dozen statements of a turn, and has it back when whoever took
-    it lets it go, milliseconds later. So others begin nothing from when something is due until it is started that can
-    wait until then, and do not read beside each other: a slot waits for what one of them had begun, and not for all of
-    them a dozen times. While the engine itself waits, for the disk or for who writes, it is their turn; and it asks
-    afterwards whether anybody has waited, and leaves them some time.
+    Who gives the interpreter away, as the engine does with each of a dozen statements of a turn, has it back when
+    whoever took it lets it go, milliseconds later. So others begin nothing that can wait from when something is due
+    until it is started, and do not read beside each other: a slot waits for what one of them had begun, and not for all
+    of them a dozen times. Nor do they while somebody writes to a database that takes one writer at a time: the engine
+    may have come to wait for him. It asks after a turn whether anybody has waited, and leaves them some time.
     """
 
     def __init__(self, at_most: float = _AT_MOST, before_a_write: float = _BEFORE_A_WRITE) -> None:
         self._at_most = at_most
         self._before_a_write = before_a_write
         self._reading = threading.Lock()
-        self._in_a_hurry: int | None = None
-        """Which thread."""
+        self._changing = threading.Lock()
+        self._hurried: int | None = None
+        """Which thread, as below."""
+        self._writing: int | None = None
         self._nobody_hurries = threading.Event()
         self._nobody_hurries.set()
-        self._nobody_needs_it = threading.Event()
-        """The same, and besides while who hurries waits itself."""
-        self._nobody_needs_it.set()
+        self._nobody_is_waited_for = threading.Event()
+        """Nobody hurries and nobody writes."""
+        self._nobody_is_waited_for.set()
         self._has_waited = False
 
     def hurry(self) -> None:
         """From now on, until it rests, the caller goes first. One thread at a time; of several the last."""
-        self._in_a_hurry = threading.get_ident()
-        self._nobody_hurries.clear()
-        self._nobody_needs_it.clear()
+        with self._changing:
+            self._hurried = threading.get_ident()
+            self._nobody_hurries.clear()
+            self._nobody_is_waited_for.clear()
 
     def rest(self) -> None:
         """It is nobody's turn, or anybody's."""
-        self._in_a_hurry = None
-        self._nobody_hurries.set()
-        self._nobody_needs_it.set()
+        with self._changing:
+            self._hurried = None
+            self._nobody_hurries.set()
+            if self._writing is None:
+                self._nobody_is_waited_for.set()
 
-    def lend(self) -> None:
-        """If it is the caller who hurries: until it takes it back, others may have the interpreter."""
-        if self._in_a_hurry == threading.get_ident():
-            self._nobody_needs_it.set()
-
-    def take_back(self) -> None:
-        if self._in_a_hurry == threading.get_ident():
-            self._nobody_needs_it.clear()
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Others let the caller pass too, until it has only to wait for the disk. One thread at a time."""
+        with self._changing:
+            self._writing = threading.get_ident()
+            self._nobody_is_waited_for.clear()
+        try:
+            yield
+        finally:
+            with self._changing:
+                self._writing = None
+                if self._hurried is None:
+                    self._nobody_is_waited_for.set()
 
     @property
     def is_hurried(self) -> bool:
         return not self._nobody_hurries.is_set()
 
     def let_pass(self) -> None:
-        """Wait for who hurries, though not for long."""
-        if not self._nobody_needs_it.is_set() and self._in_a_hurry != threading.get_ident():
-            self._has_waited = True
-            self._nobody_needs_it.wait(self._at_most)
+        """Wait for who hurries and for who writes, though not for long."""
+        if self._nobody_is_waited_for.is_set() or threading.get_ident() in (self._hurried, self._writing):
+            return
+        self._has_waited = self._has_waited or self.is_hurried
+        self._nobody_is_waited_for.wait(self._at_most)
 
     def politely(self, items: Iterable[T]) -> Iterator[T]:
-        """Each of them when nobody hurries: for who has much to compute."""
+        """Each of them when nobody is waited for: for who has much to compute."""
         for item in items:
             self.let_pass()
             yield item

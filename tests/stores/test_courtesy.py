@@ -1,4 +1,4 @@
-"""A turn of the engine goes before those who read, and these go one after the other; but nobody waits for ever."""
+"""A turn of the engine goes first, then who writes, then those who read, one by one; but nobody waits for ever."""
 
 import threading
 from collections.abc import Callable
@@ -57,24 +57,34 @@ def test_a_turn_that_takes_long_and_a_read_that_takes_long_are_not_waited_for() 
     assert done
 
 
-def test_while_a_turn_waits_for_the_disk_others_read() -> None:
+def test_who_reads_lets_pass_who_writes() -> None:
     courtesy, done = Courtesy(_LONG), list[str]()
 
     def read() -> None:
         with courtesy.reading():
             done.append("read")
 
-    courtesy.hurry()
-    courtesy.lend()
-    reading = threading.Thread(target=read)
-    reading.start()
+    with courtesy.writing():
+        reading = begun(read, courtesy._reading.locked)
+        done.append("written")
     reading.join(_LONG)
-    courtesy.take_back()
-    assert done == ["read"]
-    assert not courtesy._nobody_needs_it.is_set()
+    assert done == ["written", "read"]
+    assert not courtesy.has_waited(), "the engine owes nothing to who has not waited for it"
 
 
-def test_who_writes_lets_a_turn_pass_also_while_that_waits_for_the_disk() -> None:
+def test_while_one_of_the_two_goes_first_nobody_else_does() -> None:
+    courtesy = Courtesy(_LONG)
+    courtesy.hurry()
+    with courtesy.writing():
+        courtesy.rest()
+        assert not courtesy._nobody_is_waited_for.is_set()
+        courtesy.hurry()
+    assert not courtesy._nobody_is_waited_for.is_set()
+    courtesy.rest()
+    assert courtesy._nobody_is_waited_for.is_set()
+
+
+def test_who_writes_lets_a_turn_pass() -> None:
     courtesy, done = Courtesy(before_a_write=_LONG), list[str]()
     arrived = threading.Event()
 
@@ -84,25 +94,11 @@ def test_who_writes_lets_a_turn_pass_also_while_that_waits_for_the_disk() -> Non
         done.append("written")
 
     courtesy.hurry()
-    courtesy.lend()
     writing = begun(write, arrived.is_set)
     done.append("turned")
     courtesy.rest()
     writing.join(_LONG)
     assert done == ["turned", "written"]
-
-
-def test_who_does_not_hurry_lends_nothing() -> None:
-    courtesy = Courtesy(_LONG)
-    courtesy.hurry()
-    lending = threading.Thread(target=courtesy.lend)
-    lending.start()
-    lending.join(_LONG)
-    assert not courtesy._nobody_needs_it.is_set()
-
-    courtesy.rest()
-    courtesy.take_back()
-    assert courtesy._nobody_needs_it.is_set()
 
 
 def test_who_hurried_is_told_once_that_others_have_waited() -> None:
@@ -133,8 +129,10 @@ def test_who_computes_much_lets_a_turn_pass_before_each_part_of_it() -> None:
     assert done == [0, "turned", 1]
 
 
-def test_who_hurries_does_not_wait_for_itself() -> None:
+def test_who_goes_first_does_not_wait_for_itself() -> None:
     courtesy = Courtesy(_LONG)
+    with courtesy.writing():
+        assert list(courtesy.politely("ab")) == ["a", "b"]
     courtesy.hurry()
     assert list(courtesy.politely("ab")) == ["a", "b"]
     assert not courtesy.has_waited()

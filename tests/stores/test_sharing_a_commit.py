@@ -310,9 +310,7 @@ def test_who_comes_to_write_between_two_turns_lets_the_second_pass(
     assert order == ["second turn", "other"]
 
 
-def test_while_a_turn_waits_for_who_writes_nobody_else_waits_for_the_turn(
-    sqlite: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_writes_does_not_wait_for_a_turn_that_waits_for_it(sqlite: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who let it pass in the midst of a write held it up by that."""
     patient = Courtesy(at_most=60.0)
     monkeypatch.setattr(database, "INTERPRETER", patient)

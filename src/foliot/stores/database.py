@@ -85,10 +85,7 @@ class SqliteDatabase:
         """
         with translated(self.path, sqlite3):
             if _is_on_a_loop():
-                # Until who writes is done.
-                INTERPRETER.lend()
                 self._queue.enter()
-                INTERPRETER.take_back()
                 return self._lead(act)
             INTERPRETER.let_pass_before_a_write()
             waited = self._queue.enter(act)
@@ -109,18 +106,15 @@ class SqliteDatabase:
             cx = self._writer or self._open_writer()
             if self._is_passing:
                 return self._pass(cx, act)
-            with cx.begin():
+            with cx.begin(), INTERPRETER.writing():
                 answer = act(self._transaction(cx))
                 self._do_others(cx, others)
-                # Until all of it is on disk.
-                INTERPRETER.lend()
         except BaseException as error:
             self._undo()
             for waiting in others:
                 waiting.error = error if isinstance(error, Exception) else _interrupted(self.path)
             raise
         finally:
-            INTERPRETER.take_back()
             self._queue.leave()
             for waiting in others:
                 waiting.ring()
