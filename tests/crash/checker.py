@@ -254,7 +254,7 @@ def _overlapping(facts: Facts) -> Iterator[str]:
         for second in executions:
             at_work = [first for first in at_work if first.ended is not None and first.ended > second.started]
             for first in at_work:
-                taken = facts.was_taken_from(first, second.started)
+                taken = facts.was_taken_from(first, second.started) or facts.was_terminated(first, second.started)
                 if not taken and not facts.was_stopped_before(second, _ZOMBIE_WITHIN):
                     yield f"overlap: {first} and {second}"
             at_work.append(second)

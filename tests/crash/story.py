@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tests.crash.evidence import Evidence, Execution, Key
-from tests.crash.ledger import Ledger, Memory, Row, named_slots
+from tests.crash.ledger import SECOND, Ledger, Memory, Row, named_slots
 from tests.crash.plan import Planned
 
 
@@ -88,6 +88,11 @@ class Facts:
         if any(execution.started <= done.at <= until for done in self._done_to[execution.pid]):
             return True
         return any(at >= execution.started for at, _ in self.fenced[execution.pid, execution.key])
+
+    def was_terminated(self, execution: Execution, until: float) -> bool:
+        """Whether somebody had ended it: the ledger says so at once, and its code may end before its process hears."""
+        row = self.row_of.get(execution.key)
+        return row is not None and row.reason == "terminated" and (row.ended_at or 0) <= until * SECOND
 
     def was_stopped_before(self, execution: Execution, within: float) -> bool:
         """Whether its process was stopped between the launch and the start: it may have lost the run by then."""

@@ -255,6 +255,17 @@ def test_who_wakes_up_with_a_run_that_it_has_lost_may_begin_it_after_the_one_who
     assert "doubled" in verdicts(story)
 
 
+def test_what_was_terminated_is_not_in_the_way_of_the_next() -> None:
+    handled = (PLAN[0]._replace(is_handled=True), PLAN[1])
+
+    def ended(at: float) -> set[str]:
+        row = FIRST._replace(status="cancelled", reason="terminated", ended_at=round(at * SECOND))
+        return verdicts(a_story(without(FIRST, row), evidence=evidence_with(BESIDE), plan=handled))
+
+    assert "overlap" not in ended(1011.2)
+    assert "overlap" in ended(1011.4), "it was terminated after the next had begun"
+
+
 def test_slots_in_a_gap_are_recorded() -> None:
     gap = Gap("tick", FIRST.nominal_at, FIRST.nominal_at)
     executions = [run for run in a_story().evidence.executions if run.key != FIRST.key]
