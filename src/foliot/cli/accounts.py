@@ -10,7 +10,7 @@ from foliot.cli.session import Limit, Session, asking, path_of
 
 app = new_app("See what there is to pay with, and top it up.")
 
-OfUser = Annotated[str, Argument(metavar="[USER]", help="Whose; else yours.", show_default=False)]
+OfUser = Annotated[str, Argument(metavar="USER", help="Whose; else yours.", show_default=False)]
 
 _ACCOUNT = View({"USER": "user", "BALANCE": "balance", "LIMITED": "limited"}, name="user")
 _POSTING = View(

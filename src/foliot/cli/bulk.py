@@ -18,7 +18,7 @@ from foliot.domain.errors import Invalid, NotFound
 MaybeSchedule = Annotated[
     str | None,
     Argument(
-        metavar="[SCHEDULE]",
+        metavar="SCHEDULE",
         help="Its id or name; without one, those that the options name.",
         autocompletion=complete_schedules,
         show_default=False,

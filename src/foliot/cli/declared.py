@@ -145,7 +145,7 @@ def _nothing_to_export(session: Session, names: Sequence[str]) -> Refusal:
 
 def import_crontab(
     session: Session,
-    file: Annotated[str, Argument(metavar="[FILE]", help="A crontab; - is standard input.")] = "-",
+    file: Annotated[str, Argument(metavar="FILE", help="A crontab; - is standard input.")] = "-",
     set_name: Annotated[str, Option("--set", metavar="NAME", help="The name of the set.")] = "crontab",
     mapped: Annotated[
         list[str] | None,

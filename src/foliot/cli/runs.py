@@ -64,7 +64,7 @@ def show_run(session: Session, run: RunId) -> None:
 def watch(
     session: Session,
     run: Annotated[
-        str | None, Argument(metavar="[RUN]", help="One run until it is over; else all.", autocompletion=complete_runs)
+        str | None, Argument(metavar="RUN", help="One run until it is over; else all.", autocompletion=complete_runs)
     ] = None,
     schedule: OfSchedule = None,
     timeout: Timeout = None,

@@ -54,7 +54,7 @@ _FILES = {"app.py": PROGRAM, "foliot.toml": SETTINGS}
 
 
 def init(
-    folder: Annotated[Path, Argument(metavar="[FOLDER]", help="Where to write them; else here.")] = Path(),
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="Where to write them; else here.")] = Path(),
 ) -> None:
     """Write a program and settings to begin with: app.py and foliot.toml. Nothing that is there is overwritten.
 

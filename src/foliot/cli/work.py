@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Where = Annotated[
     str | None,
-    Argument(metavar="[APP]", help="The program: file.py, file.py:name or module:name; else the one of the settings."),
+    Argument(metavar="APP", help="The program: file.py, file.py:name or module:name; else the one of the settings."),
 ]
 Database = Annotated[
     str | None, Option(metavar="URL", help="sqlite:///file.db or postgresql://host/name; else the program's.")

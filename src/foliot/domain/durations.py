@@ -11,7 +11,7 @@ HOUR = 3600
 DAY = 86400
 
 _MICROSECONDS = {"d": DAY * 10**6, "h": HOUR * 10**6, "m": MINUTE * 10**6, "s": 10**6, "ms": 10**3}
-_PART = re.compile(r"(\d{1,12})(?:\.(\d{1,9}))?(d|h|ms|m|s)", re.ASCII)
+_PART = re.compile(r"(\d+)(?:\.(\d{1,9}))?(d|h|ms|m|s)", re.ASCII)
 _WHOLE = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
 _LONGEST_TEXT = 64
 _SUCH_AS = "a duration such as '90s' or '1h30m'"
