@@ -115,5 +115,5 @@ def foliot(served: Served, tmp_path: Path) -> CommandLine:
 
 @pytest.fixture
 def name() -> str:
-    """Of a schedule that no other test has: all are on one server."""
-    return f"s{next(_NUMBERS)}"
+    """Of a schedule that no other test has, nor one that begins so: all are on one server."""
+    return f"s{next(_NUMBERS)}x"

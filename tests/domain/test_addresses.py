@@ -103,8 +103,10 @@ def test_what_python_calls_private_is_never_open(address: IPv4Address | IPv6Addr
 @given(st.ip_addresses())
 def test_an_allowed_network_opens_what_it_contains_and_nothing_else(address: IPv4Address | IPv6Address) -> None:
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    assert refusal_of(address, [ip_network(mapped or address)]) is None
-    assert refusal_of(address, [IPv4Network("192.0.2.0/32")]) == refusal_of(address)
+    plain = mapped or address
+    assert refusal_of(address, [ip_network(plain)]) is None
+    other = IPv4Network("192.0.2.0/32")
+    assert (refusal_of(address, [other]) == refusal_of(address)) or plain in other
 
 
 def test_a_mapped_address_is_the_address_itself() -> None:
