@@ -33,7 +33,7 @@ class Sizes:
     warm: int = 3
     many: int = 100_000
     pages: int = 100
-    rounds: int = 3
+    rounds: int = 5
 
 
 AT_ONCE = "at once"
