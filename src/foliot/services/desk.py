@@ -11,7 +11,7 @@ from foliot.books.permits import Permits
 from foliot.domain.access import LOCAL_PRINCIPAL, Principal, Right, check_right
 from foliot.domain.credits import Pricing
 from foliot.domain.delivery import ANSWERS_KEPT, KeyReused
-from foliot.domain.errors import Denied, NotFound
+from foliot.domain.errors import Denied, NotFound, Refusal
 from foliot.domain.schedule import State, slug_of, user_of
 from foliot.ports import Carrier, Database, Transaction
 from foliot.rows import AnswerRow, ScheduleRow
@@ -109,7 +109,7 @@ class Desk:
         return self._shop.carrier
 
     def check_new(self) -> None:
-        """ToldBefore when this was done under the caller's key already: for what is not done in a transaction."""
+        """ToldBefore when this was done under the caller's key already."""
         once = self.caller.once
         if once is not None:
             self.read(lambda tx: _stale_answer(tx, once))
@@ -143,7 +143,12 @@ class Desk:
             tx.notify("recall" if recalls else "look")
             return result
 
-        result = shop.database.write(whole)
+        try:
+            result = shop.database.write(whole)
+        except Refusal:
+            # Perhaps because it has just been done, by who told the same under the same key at the same time.
+            self.check_new()
+            raise
         if decided and is_told():
             tell(decided)
         shop.registered = len(targets)
