@@ -1,7 +1,10 @@
 """What a session with PostgreSQL, or a transaction on one that is lent, works under."""
 
+import sqlite3
 import threading
+from typing import Any
 
+import psycopg
 import pytest
 
 from foliot.clock import SystemClock
@@ -56,3 +59,21 @@ def test_nobody_listens_on_a_session_that_is_lent(postgresql_server: PostgresqlS
 
     assert threading.active_count() == before
     database.close()
+
+
+def test_who_is_at_work_when_the_database_is_closed_leaves_no_connection_open(database_url: str) -> None:
+    """It went back to a pool that nobody had any more, and stayed open until that was collected."""
+    database = open_database(database_url, SystemClock())
+    database.claim_alone()
+    lent: list[Any] = []
+
+    def close_meanwhile(tx: SqlTransaction) -> None:
+        lent.append(tx.cx.connection.dbapi_connection)
+        closing = threading.Thread(target=database.close)
+        closing.start()
+        closing.join()
+
+    database.read(close_meanwhile)
+
+    with pytest.raises((psycopg.OperationalError, sqlite3.ProgrammingError), match=r"closed"):
+        lent[0].execute("SELECT 1")

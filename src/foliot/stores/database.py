@@ -22,6 +22,7 @@ from foliot.ports import Clock
 from foliot.stores.dialect import PostgresqlDialect, SqlDialect, SqliteDialect
 from foliot.stores.lock_file import LockFile
 from foliot.stores.migration import NEWEST, migrate, version_of
+from foliot.stores.pools import KeptConnections
 from foliot.stores.sessions import LIMITS, PLANS, Pool, Pooling
 from foliot.stores.sqlite_files import (
     begin_immediate,
@@ -70,6 +71,7 @@ class SqliteDatabase:
         self._writer: Connection | None = None
         self._readers = create_engine(
             URL.create("sqlite", database=f"file:{quoted_path(self.path)}", query={"mode": "ro", "uri": "true"}),
+            poolclass=KeptConnections,
             connect_args={"isolation_level": None},
             hide_parameters=True,
         )

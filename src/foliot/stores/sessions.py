@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from sqlalchemy import URL, Engine, create_engine
 
+from foliot.stores.pools import KeptConnections
+
 LIMITS: Mapping[str, str] = MappingProxyType(
     {
         "statement_timeout": "30000",
@@ -53,6 +55,7 @@ class Pool:
             session = {"options": options_of(settings)}
         self.engine: Engine = create_engine(
             url,
+            poolclass=KeptConnections,
             pool_size=pooling.kept,
             max_overflow=pooling.more,
             pool_timeout=10,
