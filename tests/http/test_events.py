@@ -11,6 +11,7 @@ from foliot import Foliot
 from foliot.domain.access import LOCAL_PRINCIPAL
 from foliot.domain.pace import Pace
 from foliot.http.streams import EventStream, StreamReader, Streams
+from foliot.services.watching import Watcher
 from foliot.serving import Server
 from tests.http.clients import People
 
@@ -135,3 +136,32 @@ def test_a_stream_whose_reader_leaves_in_the_moment_of_a_frame_ends(program: Fol
         return len(sent)
 
     assert asyncio.run(follow()) >= 1
+
+
+def test_a_look_that_fails_ends_all_streams_and_who_asks_anew_is_told(
+    program: Foliot, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The thread that looks ended, and whoever listened, then or later, was told for ever that it is still there."""
+    watchers = 0
+
+    def watcher() -> Watcher:
+        nonlocal watchers
+        watchers += 1
+        made = program.parts.watcher()
+        if watchers == 1:
+            made.look = lambda: 1 // 0  # type: ignore[assignment,method-assign,return-value]
+        return made
+
+    streams = Streams(watcher)
+
+    async def first_frame() -> str | None:
+        reader = StreamReader(LOCAL_PRINCIPAL, None, frozenset({"runs"}), None)
+        streams.join(reader)
+        async with asyncio.timeout(10):
+            frame = await reader.frames.get()
+        streams.leave(reader)
+        return frame
+
+    assert asyncio.run(first_frame()) is None
+    assert str(asyncio.run(first_frame())).startswith("id: ")
+    assert "ZeroDivisionError" in caplog.text

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,8 @@ from foliot.domain.watching import Watched, frame_of, read_token, token_of
 from foliot.lines import RunLine, ScheduleLine
 from foliot.services.run_lists import summary_of
 from foliot.services.watching import Changes, Watcher
+
+log = logging.getLogger("foliot.http")
 
 _EVERY = 0.5
 _BEAT = 15.0
@@ -121,8 +124,10 @@ class Streams:
                     watcher = self._watcher()
                     watcher.begin()
                 self._look(watcher, joining)
-            except Unavailable:
-                # They go on from where they were, once the database is back.
+            except Exception as error:
+                # All go on from where they were, once the database is back; nor does a defect leave them waiting.
+                if not isinstance(error, Unavailable):
+                    log.exception("what changes cannot be told: all who listen must ask anew")
                 watcher = None
                 with self._lock:
                     everybody, self._listeners = [*self._listeners, *joining], []
