@@ -12,7 +12,10 @@ from starlette.testclient import TestClient
 
 from foliot import Context, Foliot
 from foliot.domain.pace import Pace
+from foliot.stores.database import SqliteDatabase
 from foliot.testing import World, virtual
+from tests.faults.disks import pragma
+from tests.http.clients import People
 
 HERE, ELSEWHERE = ("127.0.0.1", 1), ("192.0.2.7", 1)
 
@@ -95,6 +98,26 @@ def test_it_is_not_ready_when_its_worker_s_loop_stands_still(world: World) -> No
 
     assert answer.status_code == 503
     assert answer.json()["checks"]["engine"]["what"] == "its loop was not seen for 60 s: something holds it up"
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+def test_while_nothing_can_be_written_it_is_not_ready_and_whoever_reads_is_answered(world: World) -> None:
+    """It was called ready until something due had waited for a minute; and reads failed for the note of their key."""
+    world.advance(seconds=30)
+    people = People(world.app, lambda: client(world))
+    ann, database = people.ann, world.app.parts.database
+    assert isinstance(database, SqliteDatabase)
+    pragma(database, "query_only=ON")
+    world.advance(minutes=1)
+    answer = client(world).get("/readyz")
+    read = ann.get("/api/v1/schedules")
+    pragma(database, "query_only=OFF")
+    world.advance(minutes=1)
+
+    assert (answer.status_code, answer.json()["checks"]["database"]["ok"]) == (503, True)
+    assert "the database did not take its last" in answer.json()["checks"]["engine"]["what"]
+    assert read.status_code == 200
+    assert client(world).get("/readyz").status_code == 200
 
 
 def test_it_is_not_ready_when_it_has_stopped(world: World) -> None:

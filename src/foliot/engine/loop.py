@@ -95,7 +95,6 @@ class Engine:
         self._looked_at = 0.0
         self._compared_at = 0.0
         self._pruner = Pruner(clock, self.settings)
-        self._failures = 0
         self._aside = Aside()
         self._thread: ThreadPoolExecutor | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -351,7 +350,7 @@ class Engine:
             self._compared_at = steady
         self._leased_until = turn.leased_until
         self._knows_all = turn.knows_all
-        self._failures = 0
+        self.vitals.outages = 0
         self._has_more = turn.has_more
         self._settles_first = turn.waits
         if self._next_at is None:
@@ -404,10 +403,10 @@ class Engine:
     async def _survive(self, error: Unavailable) -> None:
         """The database is away: keep everything in hand, and look again soon."""
         self.counters.outages += 1
-        self._failures += 1
+        self.vitals.outages += 1
         self._recall_wanted = True
         self._next_at = 0
-        wait = min(0.05 * 2 ** min(self._failures, 10), _LONGEST_BACKOFF)
+        wait = min(0.05 * 2 ** min(self.vitals.outages, 10), _LONGEST_BACKOFF)
         log.warning("the database cannot be reached, trying again in %.1f s: %s", wait, error)
         await self._wait(wait)
 

@@ -17,6 +17,8 @@ class Vitals:
         """and of what, if something went wrong."""
         self.mishaps = 0
         """Turns in a row that have failed, and not for any schedule."""
+        self.outages = 0
+        """Turns in a row that the database did not take."""
 
     def beat(self) -> None:
         self.beats += 1

@@ -109,6 +109,10 @@ def _engine_check(engines: Sequence[Engine]) -> Check:
             return Check("engine", False, "it has stopped")
         if vitals.mishaps:
             return Check("engine", False, f"{vitals.mishaps} turns in a row have failed: the log says why")
+        if vitals.outages:
+            return Check(
+                "engine", False, f"the database did not take its last {vitals.outages} turns: the log says why"
+            )
         silence = vitals.silence()
         if silence * MICROSECONDS > _LOOKS_MISSED * engine.settings.look:
             return Check("engine", False, f"its loop was not seen for {silence:.0f} s: something holds it up")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
@@ -18,7 +19,7 @@ from foliot.domain.access import (
     rights_of,
     role_of,
 )
-from foliot.domain.errors import Conflict, Invalid, NotFound
+from foliot.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from foliot.domain.grants import LOCAL
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
 from foliot.domain.keys import is_key, key_digest, key_of
@@ -280,6 +281,8 @@ class Doorkeeper:
         self._database = database
         self._clock = clock
         self._known: dict[str, tuple[float, KeyRow, Principal | None]] = {}
+        self._noted: dict[str, int] = {}
+        """When it was last tried to write down that they are used."""
         self._forgotten = 0
         """How often: what was looked up before is not remembered after."""
         self._knowing = Lock()
@@ -328,10 +331,17 @@ class Doorkeeper:
         with self._knowing:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
+                self._noted.clear()
             if forgotten == self._forgotten:
                 self._known[digest] = (self._clock.steady(), row, principal)
-        if principal is not None and (row.used_at is None or now - row.used_at >= _NOTED_EVERY):
-            self._database.write(lambda tx: tx.note_key_used(row.id))
+            noted_at = max(row.used_at or 0, self._noted.get(digest, 0))
+            is_to_be_noted = principal is not None and now - noted_at >= _NOTED_EVERY
+            if is_to_be_noted:
+                self._noted[digest] = now
+        if is_to_be_noted:
+            with suppress(Unavailable):
+                # Who only reads is let in while nothing can be written, and does not wait for it each time.
+                self._database.write(lambda tx: tx.note_key_used(row.id))
         return principal
 
 
