@@ -19,6 +19,9 @@ FILES = {
     "wrong.py": "from foliot import Foliot\napp = Foliot('sqlite:///x.db')\n\n\n@app.schedule(cron='0 25 * * *')\n"
     "def digest(input, ctx): ...\n",
     "lost.py": "import nowhere_at_all\n",
+    "open.py": "from foliot import Foliot\napp = Foliot(\n",
+    "sick.py": "def fall():\n    open('absent')\nfall()\n",
+    "using.py": "import library\nlibrary.fail()\n",
 }
 
 
@@ -70,9 +73,33 @@ def test_what_is_no_program_is_refused_in_words(where: str, words: str) -> None:
         load(where)
 
 
-def test_what_a_program_fails_to_import_is_its_own_matter() -> None:
-    with pytest.raises(ModuleNotFoundError, match="nowhere_at_all"):
-        load("lost:app")
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("lost:app", 'lost.py", line 1, in <module>\n    import nowhere_at_all\nModuleNotFoundError: No module named'),
+        ("lost.py", 'lost.py", line 1, in <module>\n    import nowhere_at_all\nModuleNotFoundError: No module named'),
+        ("open.py", "open.py\", line 2\n    app = Foliot(\n                ^\nSyntaxError: '(' was never closed"),
+        ("sick.py", 'sick.py", line 3, in <module>\n    fall()\n  File "{folder}/sick.py", line 2, in fall\n'),
+    ],
+)
+def test_a_program_that_fails_is_told_with_its_own_lines_and_no_others(folder: Path, where: str, words: str) -> None:
+    """A traceback of twenty lines of ours was shown, and the exit code was that of a defect."""
+    with pytest.raises(Invalid) as refused:
+        load(where)
+    assert words.format(folder=folder) in str(refused.value)
+    assert "importlib" not in str(refused.value)
+
+
+def test_a_library_in_the_folder_of_a_program_is_not_the_program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the environments that people make beside their files."""
+    packages = folder / ".venv" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "library.py").write_text("def fail(): 1 / 0\n")
+    monkeypatch.syspath_prepend(str(packages))
+    with pytest.raises(Invalid) as refused:
+        load("using.py")
+    assert "library.py" not in str(refused.value)
+    assert str(refused.value).endswith("library.fail()\nZeroDivisionError: division by zero")
 
 
 def test_the_files_of_a_program_are_beside_it(folder: Path) -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Invalid, Refusal
 
 if TYPE_CHECKING:
     from foliot.app import Foliot
 
 _TAKES = "an app is file.py, file.py:name or module:name, such as my_module:app"
+_OURS = Path(__file__).parents[1]
 _NOBODYS = "foliot-serve"
 """Whose schedules an app without a program declares: nobody's."""
 
@@ -90,19 +91,36 @@ def _import_module(name: str) -> ModuleType:
         with _located(Path.cwd()):
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name.split(".", maxsplit=1)[0]:
-            raise
-        raise Invalid(f"there is no module {name!r} here: start foliot in the folder that it is in") from error
+        # Not one that it imports itself: that is told with its lines.
+        raise Invalid(f"there is no module {error.name!r} here: start foliot in the folder that it is in") from error
 
 
 @contextmanager
 def _located(folder: Path) -> Iterator[None]:
-    """What is refused while the program is imported says in which line of it."""
+    """What is refused or goes wrong while the program is imported says in which line of it."""
     try:
         yield
     except Invalid as refusal:
-        frames = traceback.extract_tb(refusal.__traceback__)
-        own = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+        own = _own_frames(refusal, folder)
         if not own:
             raise
         raise Invalid(f"{Path(own[-1].filename).relative_to(folder)}, line {own[-1].lineno}: {refusal}") from refusal
+    except Refusal:
+        raise
+    except Exception as error:
+        own = _own_frames(error, folder)
+        if not own and not isinstance(error, SyntaxError):
+            raise
+        told = [*traceback.format_list(own), *traceback.format_exception_only(error)]
+        raise Invalid(f"the program cannot be imported:\n{''.join(told).rstrip()}") from error
+
+
+def _own_frames(error: Exception, folder: Path) -> list[traceback.FrameSummary]:
+    """Those of the program itself; libraries, this one too, may lie in its folder."""
+    return [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if (path := Path(frame.filename)).is_relative_to(folder)
+        and "site-packages" not in path.parts
+        and not path.is_relative_to(_OURS)
+    ]
