@@ -57,6 +57,15 @@ def test_the_rules_can_be_chosen() -> None:
     assert skipped["skipped"] == ["2026-03-29T02:30:00"]
 
 
+def test_moments_and_bounds_may_be_given_too_and_are_times_of_the_zone_without_an_offset() -> None:
+    """Who would have created such a schedule could not look at it before."""
+    zone = ("--timezone", "Europe/Berlin", "--from", "2026-10-01T00:00:00Z")
+    moments = ("--at", "2026-10-26T09:00:00", "--at", "2026-10-24T09:00:00Z")
+    assert instants(*moments, *zone) == ["2026-10-24T09:00:00Z", "2026-10-26T08:00:00Z"]
+    bounds = ("--start-at", "2026-10-24T09:00", "--end-at", "2026-10-25T09:00")
+    assert instants("--cron", "0 9 * * *", *bounds, *zone) == ["2026-10-24T07:00:00Z", "2026-10-25T08:00:00Z"]
+
+
 def test_a_quarter_hour_is_never_lost_or_repeated() -> None:
     every_quarter = ("--cron", "*/15 * * * *", "--timezone", "Europe/Berlin", "--count", "100")
     for start in ("2026-03-28T12:00:00Z", "2026-10-24T12:00:00Z"):
@@ -139,6 +148,8 @@ def test_without_a_start_it_begins_now() -> None:
             ["--cron", "* * * * *", "--from", "0001-01-01T00:00:00+14:00"],
             "--from takes a moment of the years 1970-2199",
         ),
+        (["--at", "soon"], "--at takes a moment such as 2026-11-15T09:00:00Z, got 'soon'"),
+        (["--cron", "* * * * *", "--end-at", "soon"], "--end-at takes a moment such as"),
         (["--calendar", "[" * 100_000], "--calendar takes a JSON object"),
         (
             ["--cron", "0 0 L * *", "--dialect", "temporal"],

@@ -19,6 +19,7 @@ from foliot.domain.instants import MICROSECONDS
 from foliot.domain.spec import Interval, Spec
 from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, tzdata_version
 from foliot.services.preview import PlannedTime, Preview, preview
+from foliot.services.specs import moment_said
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SKIPPED_LISTED = 10
@@ -34,6 +35,9 @@ def show_preview(
     every: Annotated[Texts, Option(metavar="DURATION", help="An interval: 90m, or 90m/5m with an offset.")] = None,
     calendar: Annotated[Texts, Option(metavar="JSON", help='A calendar: \'{"hour": "9-17"}\'.')] = None,
     exclude: Annotated[Texts, Option(metavar="JSON", help="A calendar to leave out.")] = None,
+    at: Annotated[Texts, Option(metavar="MOMENT", help="A moment, RFC 3339; without an offset in the zone.")] = None,
+    start_at: Annotated[str | None, Option(metavar="MOMENT", help="Not before.")] = None,
+    end_at: Annotated[str | None, Option(metavar="MOMENT", help="Not after.")] = None,
     timezone: Annotated[str | None, Option(metavar="ZONE", help="An IANA name; UTC without one.")] = None,
     since: Annotated[str | None, Option("--from", metavar="T", help="The times after this moment; else now.")] = None,
     count: Annotated[int, Option(metavar="N", help="How many times to show.")] = 10,
@@ -55,6 +59,9 @@ def show_preview(
         intervals=tuple(Interval(*read_every("--every", text)) for text in every or ()),
         calendars=tuple(_calendar("--calendar", text) for text in calendar or ()),
         exclude=tuple(_calendar("--exclude", text) for text in exclude or ()),
+        at=tuple(moment_said("--at", text) for text in at or ()),
+        start_at=None if start_at is None else moment_said("--start-at", start_at),
+        end_at=None if end_at is None else moment_said("--end-at", end_at),
         timezone=timezone,
         gap=gap,
         fold=fold,

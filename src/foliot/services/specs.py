@@ -53,10 +53,10 @@ def spec_of(options: Mapping[str, Any]) -> Spec:
             intervals=tuple(_interval(every) for every in _several(options.get("every", ()))),
             calendars=tuple(_calendar("calendars", one) for one in _several(options.get("calendars", ()))),
             exclude=tuple(_calendar("exclude", one) for one in _several(options.get("exclude", ()))),
-            at=tuple(_moment("at", moment) for moment in _several(options.get("at", ()))),
+            at=tuple(moment_said("at", moment) for moment in _several(options.get("at", ()))),
             timezone=options.get("timezone"),
-            start_at=_moment("start_at", options["start_at"]) if "start_at" in options else None,
-            end_at=_moment("end_at", options["end_at"]) if "end_at" in options else None,
+            start_at=moment_said("start_at", options["start_at"]) if "start_at" in options else None,
+            end_at=moment_said("end_at", options["end_at"]) if "end_at" in options else None,
             jitter=timedelta(microseconds=span_of("jitter", options.get("jitter", timedelta()))),
             jitter_mode=options.get("jitter_mode", JitterMode.AFTER),
             gap=options.get("gap", "auto"),
@@ -100,7 +100,8 @@ def _several(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else (value,)
 
 
-def _moment(name: str, moment: Any) -> datetime:
+def moment_said(name: str, moment: Any) -> datetime:
+    """Without an offset it is a time of the spec's zone."""
     if not isinstance(moment, str):
         return moment  # type: ignore[no-any-return]  # Spec refuses what is no datetime.
     try:
