@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -11,6 +12,7 @@ from starlette.testclient import TestClient
 
 from foliot import Foliot
 from foliot.domain.pace import Pace
+from foliot.domain.policies import Overlap
 from foliot.domain.service_tokens import ServiceAccess
 from foliot.testing import World, virtual
 from tests.dags import a_dag, act, manual, scheduled
@@ -149,6 +151,56 @@ def test_paused_once_more_a_persons_note_stays(world: World, service: TestClient
     world.app.schedules.pause("invoices-daily", "until the printer is back")
     service.post("/schedules/pause", json={"schedule_id": "invoices-daily", "paused": True})
     assert world.app.schedules.get("invoices-daily").note == "until the printer is back"
+
+
+def test_upserted_again_it_keeps_what_there_is_no_word_for(world: World, service: TestClient, upsert: Upsert) -> None:
+    upsert(jitter_ms=1500)
+    operators = {
+        "budget": {"credits": 5},
+        "max_credits": 7,
+        "timeout": "5m",
+        "retry": 3,
+        "limit": 9,
+        "pause_on_failure": True,
+        "grace": "2m",
+        "labels": {"team": "mail"},
+        "memo": {"cron_expr": "*/5 * * * *", "runbook": "see the wall"},
+        "input": {"version": 1, "trigger": "start", "inputs": {"to": "bob"}},
+    }
+    before = world.app.schedules.patch("invoices-daily", **operators)
+    upsert(jitter_ms=1500)
+    assert world.app.schedules.get("invoices-daily") == before
+    upsert(cron_expr="0 9 * * *", overlap_policy="queue")
+    after = world.app.schedules.get("invoices-daily")
+    assert after.policies == replace(before.policies, overlap=Overlap.BUFFER_ALL)
+    assert (after.labels, after.input) == (before.labels, before.input)
+    assert after.memo == {"cron_expr": "0 9 * * *", "runbook": "see the wall"}
+    told = service.get("/schedules/invoices-daily").json()
+    assert (told["cron_expr"], told["jitter_ms"], told["overlap_policy"]) == ("0 9 * * *", 0, "queue")
+
+
+def test_what_it_has_words_for_is_as_it_was_said_last_whatever_it_became_elsewhere(
+    world: World, service: TestClient, upsert: Upsert
+) -> None:
+    upsert()
+    world.app.schedules.patch(
+        "invoices-daily", every="7m", overlap="buffer_one", catchup="last", input=None, memo="mine"
+    )
+    upsert()
+    told = service.get("/schedules/invoices-daily").json()
+    assert {name: told[name] for name in GIVEN} == GIVEN
+    assert (told["overlap_policy"], told["catchup_policy"]) == ("skip", "none")
+
+
+def test_registered_again_after_it_was_deleted_it_is_a_new_one(
+    world: World, service: TestClient, upsert: Upsert
+) -> None:
+    upsert()
+    world.app.schedules.patch("invoices-daily", max_credits=7, labels={"team": "mail"})
+    service.delete("/schedules/invoices-daily")
+    upsert()
+    told = world.app.schedules.get("invoices-daily")
+    assert (told.policies.max_credits, told.labels) == (None, {})
 
 
 def test_without_an_id_it_is_given_one_and_under_one_key_one(service: TestClient, upsert: Upsert) -> None:
