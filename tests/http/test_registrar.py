@@ -153,6 +153,20 @@ def test_paused_once_more_a_persons_note_stays(world: World, service: TestClient
     assert world.app.schedules.get("invoices-daily").note == "until the printer is back"
 
 
+def test_paused_by_a_service_too_it_no_longer_ends_by_itself_and_is_still_the_persons(
+    world: World, service: TestClient, upsert: Upsert
+) -> None:
+    upsert()
+    world.app.schedules.pause("invoices-daily", "hands off", until="2026-11-15T13:00:00Z")
+    by = world.app.schedules.get("invoices-daily").paused_by
+    pause = {"schedule_id": "invoices-daily", "paused": True}
+    assert service.post("/schedules/pause", json=pause).status_code == 204
+    told = world.app.schedules.get("invoices-daily")
+    assert (told.paused, told.paused_until, told.note, told.paused_by) == (True, None, "hands off", by)
+    service.post("/schedules/pause", json=pause)
+    assert world.app.schedules.get("invoices-daily").token == told.token
+
+
 def test_upserted_again_it_keeps_what_there_is_no_word_for(world: World, service: TestClient, upsert: Upsert) -> None:
     upsert(jitter_ms=1500)
     operators = {

@@ -129,16 +129,19 @@ class RegistrarVerbs:
         return self._desk.read(act)
 
     def pause(self, schedule_id: str, paused: bool) -> None:
-        """Pause it, or let it go on; told what it does already, it changes nothing."""
+        """Pause it until it is told to go on, or let it go on; told what it does already, it changes nothing."""
         switch_of("paused", paused)
 
         def act(tx: Transaction, entries: Entries) -> None:
             found = self._find(tx, schedule_id)
             if not paused:
                 resume_schedule(tx, entries, found)
-            elif not found.state.is_paused(tx.now) or found.state.pause_to is not None:
-                # One that a person has paused keeps their note.
+            elif not found.state.is_paused(tx.now):
                 pause_schedule(tx, entries, found, None, self._desk.principal.user)
+            elif found.state.pause_to is not None:
+                # It no longer ends by itself, and is still the pause of who has made it.
+                row = found.row
+                pause_schedule(tx, entries, found, row.pause_note, row.paused_by or self._desk.principal.user)
 
         self._desk.write(act)
 
