@@ -14,9 +14,11 @@ from foliot.domain.slots import trace_id
 from foliot.execution import requests
 from foliot.http.application import check_declared
 from foliot.http.asking import OrService, needs
+from tests.http.conformance import Described
 from tests.http.service_clients import BY_SECRET, SECRET, client
 
-RUNS = "/api/internal/graphs/python:send/runs"
+GRAPHS = "/api/internal/graphs"
+RUNS = f"{GRAPHS}/python:send/runs"
 
 
 class Effects:
@@ -260,6 +262,32 @@ def test_of_a_run_whose_worker_and_executor_are_gone_a_person_is_asked_where_the
     told = asked[0].json()
     assert (told["ok"], told["status"], told["question"]["kind"]) == (False, "waiting", "unknown_outcome")
     assert times == []
+
+
+def test_every_answer_good_or_bad_is_as_the_description_says(
+    program: Foliot, grant: str, post: Post, service: TestClient, effects: Effects
+) -> None:
+    key = program.parts.verbs.keys.create("test").secret
+    document = service.get("/api/v1/openapi.json", headers={"Authorization": f"Bearer {key}"}).json()
+    other = program.grants.create("graph:execute:python:other", user="ann").id
+    revoked = program.grants.create("graph:execute:python:send", user="ann").id
+    program.grants.revoke(revoked)
+    answers = [post("done"), post("failed", input={"fail": True}), post("done", input=2), service.get(GRAPHS)]
+    answers += [post("denied", executionGrantId=one) for one in ("grant-999", other, revoked)]
+    answers += [post(None), post("wrong", unknown=1), post("wrong", executionGrantId=7), service.get(f"{GRAPHS}?x=1")]
+    answers += [service.post("/api/internal/graphs/python:nobody/runs", json={"executionGrantId": grant})]
+    effects.may_end.clear()
+    answers += [post("slow", "wait=0"), post("slow", "wait=0")]
+    answers += [service.get(answers[-2].headers["location"], headers={"Prefer": "wait=0"})]
+    effects.may_end.set()
+    answers += [service.get(answers[-1].request.url), service.get("/api/internal/runs/never/outcome")]
+    where = "/api/internal/runs/never:2026-11-15T09:00:00Z~1/status"
+    reports: list[Any] = [{"token": "x", "status": "running"}, {"errorCode": "zzz"}, {}, []]
+    answers += [service.post(where, json=report) for report in reports]
+    answers += [service.post(where, json={}, headers={"Authorization": "Bearer nobody"})]
+    assert {answer.status_code for answer in answers} == {200, 202, 400, 401, 403, 404, 409, 422}
+    for answer in answers:
+        Described(document).check(answer)
 
 
 def test_a_route_that_says_for_services_and_asks_for_people_stops_the_start() -> None:
