@@ -264,6 +264,36 @@ def test_of_a_run_whose_worker_and_executor_are_gone_a_person_is_asked_where_the
     assert times == []
 
 
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b'{"input": 1}', "executionGrantId is missing: give it"),
+        (b'{"executionGrantId": 7}', "executionGrantId takes text"),
+        (b'{"executionGrantId": "grant-1", "runId": ""}', "runId takes text of 1 or more characters"),
+        (
+            b'{"executionGrantId": "grant-1", "x": 1}',
+            "x is not known here: mend how it is spelt, or leave it out",
+        ),
+        (b'{"executionGrantId"', "the body takes JSON, and is none from character 19"),
+        (b"", "the body takes an object, as JSON under Content-Type: application/json"),
+        (b"[]", "the body takes an object, as JSON under Content-Type: application/json"),
+        (b'"\xff"', "the body takes JSON in UTF-8, and is none from byte 1: encode its text as UTF-8"),
+        (b"[" * 100_000, "the body takes JSON, and is nested too deep: send it flatter"),
+    ],
+    ids=lambda given: str(given)[:40],
+)
+def test_what_does_not_fit_is_said_in_the_words_of_the_rest_of_the_api(
+    service: TestClient, body: bytes, detail: str
+) -> None:
+    answer = service.post(RUNS, content=body, headers={"Idempotency-Key": "k1"})
+    assert (answer.status_code, answer.json()["code"], answer.json()["detail"]) == (400, "malformed", detail)
+
+
+def test_a_parameter_that_is_not_known_is_told_with_the_path_as_it_is_described(service: TestClient) -> None:
+    detail = service.get("/api/internal/runs/nightly/outcome?kee=k1").json()["detail"]
+    assert detail == "'kee' is no parameter of GET /api/internal/runs/{run_id}/outcome: did you mean key?"
+
+
 def test_every_answer_good_or_bad_is_as_the_description_says(
     program: Foliot, grant: str, post: Post, service: TestClient, effects: Effects
 ) -> None:

@@ -85,8 +85,10 @@ def _check_query(request: Request) -> None:
     for name in request.query_params:
         if name not in known:
             near = get_close_matches(name[:100], known, 1)
+            # As it is described: `path` itself has what tells our framework of slashes.
+            path = request.scope["route"].path_format
             remedy = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known) or 'none'}"
-            raise Invalid(f"{name!r:.80} is no parameter of {request.method} {request.scope['route'].path}: {remedy}")
+            raise Invalid(f"{name!r:.80} is no parameter of {request.method} {path}: {remedy}")
 
 
 class Ask:
