@@ -99,7 +99,7 @@ class AskedPerson(InternalGiven):
 
 
 class ShownExecution(InternalGiven):
-    """What an execution came to; `ok` is left out while it goes on."""
+    """What an execution came to; `ok` is null while it goes on."""
 
     ok: bool | None = None
     run_id: str
