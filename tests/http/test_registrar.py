@@ -358,7 +358,8 @@ def test_a_start_is_true_and_one_run_under_its_key(world: World, service: TestCl
     assert [(answer.status_code, answer.json()) for answer in answers] == [(200, True), (200, True)]
     world.advance(seconds=1)
     (run,) = world.app.runs.list()
-    assert (run.status, run.input["inputs"]) == ("success", {"scheduled_for": NOON})
+    handed = {"source": "schedule", "user_id": "ann", "scheduled_for": NOON, "idempotency_key": "invoices-daily:1"}
+    assert (run.status, run.input["inputs"]) == ("success", handed)
 
 
 def test_what_there_is_not_to_start_is_false_and_what_is_wrong_a_problem(service: TestClient) -> None:
