@@ -290,6 +290,14 @@ def test_a_deleted_schedule_is_gone_and_its_runs_are_still_told(
     assert [run["status"] for run in runs_of(service)] == ["SUCCESS"]
 
 
+def test_what_is_not_there_is_told_with_a_remedy_that_a_service_has(service: TestClient) -> None:
+    said = "there is no schedule 'none': `POST /schedules/upsert` registers one"
+    pause = {"schedule_id": "none", "paused": True}
+    answers = [service.get("/schedules/none"), service.delete("/schedules/none"), service.get("/schedules/none/runs")]
+    answers += [service.post("/schedules/pause", json=pause)]
+    assert [(answer.status_code, answer.json()["detail"]) for answer in answers] == [(404, said)] * 4
+
+
 def test_what_was_changed_elsewhere_to_what_it_has_no_words_for_is_null(
     world: World, service: TestClient, upsert: Upsert
 ) -> None:

@@ -71,6 +71,12 @@ def right_of(handler: Callable[..., Any]) -> Needed | None:
     return found
 
 
+def is_of_service(request: Request) -> bool:
+    """Whether nobody asks this with an API key."""
+    route = request.scope.get("route")
+    return route is not None and right_of(route.endpoint) in (SERVICE, SIGNED)
+
+
 def note_parameters(route: APIRoute) -> None:
     """Know, once for all its requests, what may stand in the query of a route."""
     taken = [route.dependant, *route.dependant.dependencies]

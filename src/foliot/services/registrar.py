@@ -218,8 +218,8 @@ def _entries(text: str | None) -> dict[str, Any]:
 def _of_workflow(row: ScheduleRow, schedule_id: str) -> ScheduleRow:
     if not row.target_name.startswith(WORKFLOWS):
         raise NotFound(
-            f"there is no schedule {schedule_id!r} of a workflow: the one of that name runs {row.target_name}, see"
-            " /api/v1/schedules"
+            f"there is no schedule {schedule_id!r} of a workflow: the one of that name runs {row.target_name}, and is"
+            " not the registrar's; register one under another schedule_id"
         )
     return row
 
