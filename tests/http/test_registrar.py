@@ -169,7 +169,7 @@ def test_paused_by_a_service_too_it_no_longer_ends_by_itself_and_is_still_the_pe
 
 def test_upserted_again_it_keeps_what_there_is_no_word_for(world: World, service: TestClient, upsert: Upsert) -> None:
     upsert(jitter_ms=1500)
-    operators = {
+    operators: dict[str, Any] = {
         "budget": {"credits": 5},
         "max_credits": 7,
         "timeout": "5m",
