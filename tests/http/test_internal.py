@@ -14,9 +14,11 @@ from foliot.domain.slots import trace_id
 from foliot.execution import requests
 from foliot.http.application import check_declared
 from foliot.http.asking import OrService, needs
+from tests.http.conformance import Described
 from tests.http.service_clients import BY_SECRET, SECRET, client
 
-RUNS = "/api/internal/graphs/python:send/runs"
+GRAPHS = "/api/internal/graphs"
+RUNS = f"{GRAPHS}/python:send/runs"
 
 
 class Effects:
@@ -260,6 +262,66 @@ def test_of_a_run_whose_worker_and_executor_are_gone_a_person_is_asked_where_the
     told = asked[0].json()
     assert (told["ok"], told["status"], told["question"]["kind"]) == (False, "waiting", "unknown_outcome")
     assert times == []
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b'{"input": 1}', "executionGrantId is missing: give it"),
+        (b'{"executionGrantId": 7}', "executionGrantId takes text"),
+        (b'{"executionGrantId": "grant-1", "runId": ""}', "runId takes text of 1 or more characters"),
+        (
+            b'{"executionGrantId": "grant-1", "x": 1}',
+            "x is not known here: mend how it is spelt, or leave it out",
+        ),
+        (b'{"executionGrantId"', "the body takes JSON, and is none from character 19"),
+        (b"", "the body takes an object, as JSON under Content-Type: application/json"),
+        (b"[]", "the body takes an object, as JSON under Content-Type: application/json"),
+        (b'"\xff"', "the body takes JSON in UTF-8, and is none from byte 1: encode its text as UTF-8"),
+    ],
+    ids=lambda given: str(given)[:40],
+)
+def test_what_does_not_fit_is_said_in_the_words_of_the_rest_of_the_api(
+    service: TestClient, body: bytes, detail: str
+) -> None:
+    answer = service.post(RUNS, content=body, headers={"Idempotency-Key": "k1"})
+    assert (answer.status_code, answer.json()["code"], answer.json()["detail"]) == (400, "malformed", detail)
+
+
+def test_a_body_that_is_nested_too_deep_to_be_read_is_refused(service: TestClient) -> None:
+    answer = service.post(RUNS, content=b"[" * 100_000, headers={"Idempotency-Key": "k1"})
+    assert (answer.status_code, "send it flatter" in answer.json()["detail"]) == (400, True)
+
+
+def test_a_parameter_that_is_not_known_is_told_with_the_path_as_it_is_described(service: TestClient) -> None:
+    detail = service.get("/api/internal/runs/nightly/outcome?kee=k1").json()["detail"]
+    assert detail == "'kee' is no parameter of GET /api/internal/runs/{run_id}/outcome: did you mean key?"
+
+
+def test_every_answer_good_or_bad_is_as_the_description_says(
+    program: Foliot, grant: str, post: Post, service: TestClient, effects: Effects
+) -> None:
+    key = program.parts.verbs.keys.create("test").secret
+    document = service.get("/api/v1/openapi.json", headers={"Authorization": f"Bearer {key}"}).json()
+    other = program.grants.create("graph:execute:python:other", user="ann").id
+    revoked = program.grants.create("graph:execute:python:send", user="ann").id
+    program.grants.revoke(revoked)
+    answers = [post("done"), post("failed", input={"fail": True}), post("done", input=2), service.get(GRAPHS)]
+    answers += [post("denied", executionGrantId=one) for one in ("grant-999", other, revoked)]
+    answers += [post(None), post("wrong", unknown=1), post("wrong", executionGrantId=7), service.get(f"{GRAPHS}?x=1")]
+    answers += [service.post("/api/internal/graphs/python:nobody/runs", json={"executionGrantId": grant})]
+    effects.may_end.clear()
+    answers += [post("slow", "wait=0"), post("slow", "wait=0")]
+    answers += [service.get(answers[-2].headers["location"], headers={"Prefer": "wait=0"})]
+    effects.may_end.set()
+    answers += [service.get(answers[-1].request.url), service.get("/api/internal/runs/never/outcome")]
+    where = "/api/internal/runs/never:2026-11-15T09:00:00Z~1/status"
+    reports: list[Any] = [{"token": "x", "status": "running"}, {"errorCode": "zzz"}, {}, []]
+    answers += [service.post(where, json=report) for report in reports]
+    answers += [service.post(where, json={}, headers={"Authorization": "Bearer nobody"})]
+    assert {answer.status_code for answer in answers} == {200, 202, 400, 401, 403, 404, 409, 422}
+    for answer in answers:
+        Described(document).check(answer)
 
 
 def test_a_route_that_says_for_services_and_asks_for_people_stops_the_start() -> None:

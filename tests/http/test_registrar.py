@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -11,6 +12,7 @@ from starlette.testclient import TestClient
 
 from foliot import Foliot
 from foliot.domain.pace import Pace
+from foliot.domain.policies import Overlap
 from foliot.domain.service_tokens import ServiceAccess
 from foliot.testing import World, virtual
 from tests.dags import a_dag, act, manual, scheduled
@@ -151,6 +153,70 @@ def test_paused_once_more_a_persons_note_stays(world: World, service: TestClient
     assert world.app.schedules.get("invoices-daily").note == "until the printer is back"
 
 
+def test_paused_by_a_service_too_it_no_longer_ends_by_itself_and_is_still_the_persons(
+    world: World, service: TestClient, upsert: Upsert
+) -> None:
+    upsert()
+    world.app.schedules.pause("invoices-daily", "hands off", until="2026-11-15T13:00:00Z")
+    by = world.app.schedules.get("invoices-daily").paused_by
+    pause = {"schedule_id": "invoices-daily", "paused": True}
+    assert service.post("/schedules/pause", json=pause).status_code == 204
+    told = world.app.schedules.get("invoices-daily")
+    assert (told.paused, told.paused_until, told.note, told.paused_by) == (True, None, "hands off", by)
+    service.post("/schedules/pause", json=pause)
+    assert world.app.schedules.get("invoices-daily").token == told.token
+
+
+def test_upserted_again_it_keeps_what_there_is_no_word_for(world: World, service: TestClient, upsert: Upsert) -> None:
+    upsert(jitter_ms=1500)
+    operators: dict[str, Any] = {
+        "budget": {"credits": 5},
+        "max_credits": 7,
+        "timeout": "5m",
+        "retry": 3,
+        "limit": 9,
+        "pause_on_failure": True,
+        "grace": "2m",
+        "labels": {"team": "mail"},
+        "memo": {"cron_expr": "*/5 * * * *", "runbook": "see the wall"},
+        "input": {"version": 1, "trigger": "start", "inputs": {"to": "bob"}},
+    }
+    before = world.app.schedules.patch("invoices-daily", **operators)
+    upsert(jitter_ms=1500)
+    assert world.app.schedules.get("invoices-daily") == before
+    upsert(cron_expr="0 9 * * *", overlap_policy="queue")
+    after = world.app.schedules.get("invoices-daily")
+    assert after.policies == replace(before.policies, overlap=Overlap.BUFFER_ALL)
+    assert (after.labels, after.input) == (before.labels, before.input)
+    assert after.memo == {"cron_expr": "0 9 * * *", "runbook": "see the wall"}
+    told = service.get("/schedules/invoices-daily").json()
+    assert (told["cron_expr"], told["jitter_ms"], told["overlap_policy"]) == ("0 9 * * *", 0, "queue")
+
+
+def test_what_it_has_words_for_is_as_it_was_said_last_whatever_it_became_elsewhere(
+    world: World, service: TestClient, upsert: Upsert
+) -> None:
+    upsert()
+    world.app.schedules.patch(
+        "invoices-daily", every="7m", overlap="buffer_one", catchup="last", input=None, memo="mine"
+    )
+    upsert()
+    told = service.get("/schedules/invoices-daily").json()
+    assert {name: told[name] for name in GIVEN} == GIVEN
+    assert (told["overlap_policy"], told["catchup_policy"]) == ("skip", "none")
+
+
+def test_registered_again_after_it_was_deleted_it_is_a_new_one(
+    world: World, service: TestClient, upsert: Upsert
+) -> None:
+    upsert()
+    world.app.schedules.patch("invoices-daily", max_credits=7, labels={"team": "mail"})
+    service.delete("/schedules/invoices-daily")
+    upsert()
+    told = world.app.schedules.get("invoices-daily")
+    assert (told.policies.max_credits, told.labels) == (None, {})
+
+
 def test_without_an_id_it_is_given_one_and_under_one_key_one(service: TestClient, upsert: Upsert) -> None:
     key = {"Idempotency-Key": "deploy-7"}
     given = [upsert(key, schedule_id=None), upsert(key, schedule_id=None), upsert(schedule_id=None)]
@@ -224,6 +290,14 @@ def test_a_deleted_schedule_is_gone_and_its_runs_are_still_told(
     assert [run["status"] for run in runs_of(service)] == ["SUCCESS"]
 
 
+def test_what_is_not_there_is_told_with_a_remedy_that_a_service_has(service: TestClient) -> None:
+    said = "there is no schedule 'none': `POST /schedules/upsert` registers one"
+    pause = {"schedule_id": "none", "paused": True}
+    answers = [service.get("/schedules/none"), service.delete("/schedules/none"), service.get("/schedules/none/runs")]
+    answers += [service.post("/schedules/pause", json=pause)]
+    assert [(answer.status_code, answer.json()["detail"]) for answer in answers] == [(404, said)] * 4
+
+
 def test_what_was_changed_elsewhere_to_what_it_has_no_words_for_is_null(
     world: World, service: TestClient, upsert: Upsert
 ) -> None:
@@ -292,7 +366,8 @@ def test_a_start_is_true_and_one_run_under_its_key(world: World, service: TestCl
     assert [(answer.status_code, answer.json()) for answer in answers] == [(200, True), (200, True)]
     world.advance(seconds=1)
     (run,) = world.app.runs.list()
-    assert (run.status, run.input["inputs"]) == ("success", {"scheduled_for": NOON})
+    handed = {"source": "schedule", "user_id": "ann", "scheduled_for": NOON, "idempotency_key": "invoices-daily:1"}
+    assert (run.status, run.input["inputs"]) == ("success", handed)
 
 
 def test_what_there_is_not_to_start_is_false_and_what_is_wrong_a_problem(service: TestClient) -> None:

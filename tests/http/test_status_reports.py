@@ -176,4 +176,12 @@ def test_what_cannot_be_meant_is_refused(executor: Executor, service: TestClient
 
 def test_a_run_that_there_is_not_is_not_found(executor: Executor) -> None:
     executor.run_id = "never:2026-11-15T09:00:00Z~1"
-    assert executor.told("success") == (404, "not_found")
+    answer = executor.report("success")
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == f"there is no run {executor.run_id!r}: name it as it was named to you"
+
+
+def test_an_error_code_that_there_is_not_is_told_by_the_name_that_it_was_given(executor: Executor) -> None:
+    detail = executor.report("error", errorCode="zzz").json()["detail"]
+    assert detail.startswith("errorCode takes 'invalid_request', ")
+    assert "'timeout'" in detail

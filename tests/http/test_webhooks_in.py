@@ -42,10 +42,20 @@ def test_a_signed_decision_is_taken_once_and_anything_else_is_not(waiting: tuple
     def send(**said: Any) -> int:
         return int(sent(**said).status_code)
 
-    assert asking.post(f"/webhooks/decisions/{run_id}", json={}).status_code == 401
+    strangers = [
+        asking.post(f"/webhooks/decisions/{run_id}", json={}),
+        sent(secret="somebody-elses"),
+        sent(at=now - 301),
+    ]
+    assert len({answer.json()["detail"] for answer in strangers}) == 1
+    for words in ("`Foliot-Signature: t=SECONDS,v1=HEX`", "at most 5 minutes from now", "HMAC-SHA256"):
+        assert words in strangers[0].json()["detail"]
     assert send(secret="somebody-elses-secret") == 401
     assert (send(at=now - 301), send(at=now + 301)) == (401, 401)
     other = "other:manual:2026-11-15T09:00:00Z~1"
+    absent = sent(where=other, run_id=other)
+    said = f"there is no run {other!r}: name it as it was named to you"
+    assert (absent.status_code, absent.json()["detail"]) == (404, said)
     elsewhere = sent(where=other)
     assert elsewhere.status_code == 422
     assert f"run_id in the body is {run_id!r}, and the path is that of {other!r}" in elsewhere.json()["detail"]

@@ -46,8 +46,23 @@ def test_an_accepted_start_is_a_run_that_a_worker_takes_up(world: World) -> None
     world.advance(seconds=1)
     run = world.app.runs.get(started.run_id)
     assert run.status == "success"
-    assert run.input["inputs"] == {"scheduled_for": WHEN}
     assert world.app.grants.get(world.app.schedules.get(run.schedule).grant).user == "ann"
+
+
+def test_a_workflow_is_handed_what_it_was_started_with(world: World) -> None:
+    asked = {name: f"{{{{ inputs.{name} }}}}" for name in ("source", "user_id", "scheduled_for", "idempotency_key")}
+    nodes = [manual(), act("a", "do", input_template={**asked, "tick": "{{ trigger.scheduled_for }}"})]
+    world.app.workflows.deploy(a_dag(nodes, "start > a", workflow_id="invoices"))
+    run_id = start(world, version=2).run_id
+    assert run_id is not None
+    world.advance(seconds=1)
+    run = world.app.runs.get(run_id)
+    handed = {"source": "schedule", "user_id": "ann", "scheduled_for": WHEN, "idempotency_key": "k1"}
+    (node,) = (node for node in world.app.workflows.nodes(run_id) if node.node == "a")
+    assert node.output == {**handed, "tick": WHEN}
+    assert run.input["inputs"] == handed
+    # Its own key and moment are those of its slot.
+    assert run.idempotency_key.startswith(run.schedule)
 
 
 def test_a_trigger_is_not_called_as_what_is_started_from_outside_is(world: World) -> None:

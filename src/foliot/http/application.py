@@ -17,13 +17,14 @@ from foliot import chance
 from foliot.domain.errors import DatabaseDown, Refusal, Unavailable
 from foliot.domain.pace import Pace
 from foliot.http import health, internal, registrar, v1, webhooks_in
-from foliot.http.asking import GUARDS, PUBLIC, note_parameters, right_of
+from foliot.http.asking import GUARDS, PUBLIC, is_of_service, note_parameters, right_of
 from foliot.http.errors import TITLES, problem, refused
 from foliot.http.limits import BodyLimits, RateLimits
 from foliot.http.misfits import misfits, unread
 from foliot.http.service import Service
 from foliot.http.streams import Streams
 from foliot.http.traffic import Traffic, tell_request
+from foliot.http.wording import for_services, over_http
 from foliot.ports import Clock
 
 log = logging.getLogger("foliot.http")
@@ -133,7 +134,7 @@ def _refused(request: Request, error: Exception) -> Response:
     if isinstance(error, DatabaseDown):
         log.warning("request %s was not carried out: %s", request_id, error, extra={"request_id": request_id})
         error = Unavailable(f"the database cannot be used now: try again in a moment; the log has it as {request_id}")
-    return refused(error, request_id)
+    return refused(error, request_id, for_services if is_of_service(request) else over_http)
 
 
 def _invalid(request: Request, error: Exception) -> Response:

@@ -71,6 +71,12 @@ def right_of(handler: Callable[..., Any]) -> Needed | None:
     return found
 
 
+def is_of_service(request: Request) -> bool:
+    """Whether nobody asks this with an API key."""
+    route = request.scope.get("route")
+    return route is not None and right_of(route.endpoint) in (SERVICE, SIGNED)
+
+
 def note_parameters(route: APIRoute) -> None:
     """Know, once for all its requests, what may stand in the query of a route."""
     taken = [route.dependant, *route.dependant.dependencies]
@@ -85,8 +91,10 @@ def _check_query(request: Request) -> None:
     for name in request.query_params:
         if name not in known:
             near = get_close_matches(name[:100], known, 1)
+            # As it is described: `path` itself has what tells our framework of slashes.
+            path = request.scope["route"].path_format
             remedy = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known) or 'none'}"
-            raise Invalid(f"{name!r:.80} is no parameter of {request.method} {request.scope['route'].path}: {remedy}")
+            raise Invalid(f"{name!r:.80} is no parameter of {request.method} {path}: {remedy}")
 
 
 class Ask:

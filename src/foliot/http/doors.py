@@ -25,7 +25,7 @@ from foliot.domain.service_tokens import (
     read_token,
     service_of,
 )
-from foliot.domain.signing import SIGNATURE_HEADER, is_signed
+from foliot.domain.signing import SIGNATURE_HEADER, TOLERANCE, is_signed
 from foliot.ports import Clock, Database, Transaction
 from foliot.rows import AnswerRow
 
@@ -39,6 +39,13 @@ _LONGEST_HEADER = 512
 _BEARER = "Bearer "
 _USED_ONCE = "service-token"
 _REFUSED = "that opens nothing here: the secret or token is unknown, expired or meant for others; look at our log"
+
+_UNSIGNED = (
+    f"that message is not signed as it must be: send `{SIGNATURE_HEADER}: t=SECONDS,v1=HEX`, the time since 1970, at"
+    f" most {TOLERANCE // 60} minutes from now, and the HMAC-SHA256 of SECONDS, a dot and the body with the secret that"
+    " we share"
+)
+"""Whichever part was wrong: nobody learns that."""
 
 
 class KnownService(NamedTuple):
@@ -97,7 +104,7 @@ class ServiceDoor:
         header = request.headers.get(SIGNATURE_HEADER.lower(), "")
         now = self._clock.now() // MICROSECONDS
         if not is_signed(await request.body(), header, self._decision_secrets, now):
-            raise Unidentified("that message is not signed as it must be")
+            raise Unidentified(_UNSIGNED)
 
     async def identify(self, request: Request) -> KnownService:
         """Who it is; Unidentified for everybody else, Unavailable where nobody could come at all."""

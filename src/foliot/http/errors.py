@@ -1,6 +1,7 @@
 """Errors on the wire: a refusal becomes a problem document with the status of its kind (RFC 9457)."""
 
 import json
+from collections.abc import Callable
 from math import ceil
 from typing import Any
 
@@ -20,7 +21,6 @@ from foliot.domain.errors import (
     Unpaid,
 )
 from foliot.domain.grants import NotPermitted
-from foliot.http.wording import over_http
 
 PROBLEM = "application/problem+json"
 
@@ -61,7 +61,8 @@ def status_of(refusal: Refusal) -> tuple[int, str]:
     return next(found for kind, found in _STATUSES.items() if isinstance(refusal, kind))
 
 
-def refused(refusal: Refusal, request_id: str) -> Response:
+def refused(refusal: Refusal, request_id: str, worded: Callable[[str], str]) -> Response:
+    """The problem that a refusal is, in the words of whoever asked."""
     status, code = status_of(refusal)
     headers = {}
     retry_after = getattr(refusal, "retry_after", None)
@@ -72,7 +73,7 @@ def refused(refusal: Refusal, request_id: str) -> Response:
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     more = {"reason": str(refusal.reason)} if isinstance(refusal, NotPermitted) else {}
-    return problem(status, code, over_http(str(refusal)), request_id, headers=headers, **more)
+    return problem(status, code, worded(str(refusal)), request_id, headers=headers, **more)
 
 
 def problem(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
@@ -24,6 +24,7 @@ from foliot.execution.bounds import Bounds
 from foliot.execution.requests import UnderWay
 from foliot.execution.wanted import Wanted, wanted_of
 from foliot.http.asking import SERVICE, Ask, AskedByService, answered, ask_service, needs
+from foliot.http.misfits import misfits, unread
 from foliot.http.openapi import also
 from foliot.http.schemas import such_as
 from foliot.services.views import Run
@@ -61,7 +62,7 @@ class WantedExecution(InternalTaken):
 
     execution_grant_id: str
     input: Any = None
-    run_id: str | None = None
+    run_id: str | None = Field(None, min_length=1)
     redelivered: bool = False
 
 
@@ -80,7 +81,7 @@ class SaidStatus(InternalTaken):
 
     status: Literal["running", "success", "error"]
     token: str = Field(max_length=1000, description="What came with the call, as `callback.token`.")
-    error_code: Annotated[str | None, Field(json_schema_extra={"enum": [*ErrorCode, None]})] = None
+    error_code: Annotated[ErrorCode, Strict(False)] | None = None
     error: str | None = Field(None, description="What went wrong, for people.")
     result: Any = None
     progress: Any = None
@@ -98,7 +99,7 @@ class AskedPerson(InternalGiven):
 
 
 class ShownExecution(InternalGiven):
-    """What an execution came to; `ok` is left out while it goes on."""
+    """What an execution came to; `ok` is null while it goes on."""
 
     ok: bool | None = None
     run_id: str
@@ -211,8 +212,8 @@ async def _wanted(graph_id: str, request: Request, asked: Ask) -> Wanted:
     key = request.headers.get("idempotency-key")
     if not key:
         raise Malformed("an execution takes an Idempotency-Key: send a header with a key of its own")
+    body = _read_body(await request.body())
     try:
-        body = WantedExecution.model_validate_json(await request.body())
         return wanted_of(
             graph_id,
             body.input,
@@ -223,11 +224,21 @@ async def _wanted(graph_id: str, request: Request, asked: Ask) -> Wanted:
             caller=request.headers.get(WORKER_HEADER.lower(), asked.principal.user),
             bounds=Bounds(),
         )._replace(was_begun=body.redelivered)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise Malformed(f"{'.'.join(map(str, first['loc'])) or 'the body'}: {first['msg']}") from None
     except Invalid as refusal:
         raise Malformed(str(refusal)) from None
+
+
+def _read_body(raw: bytes) -> WantedExecution:
+    """What is wanted. It is read here, and not before the key is looked at; what does not fit is said as anywhere."""
+    try:
+        said = json.loads(raw) if raw else None
+    except (ValueError, RecursionError) as why:
+        raise Malformed(str(unread(why))) from None
+    try:
+        return WantedExecution.model_validate(said)
+    except ValidationError as error:
+        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]
+        raise Malformed(str(next(misfits(found, said, None)))) from None
 
 
 def _attempt(run_id: str | None) -> int:

@@ -5,6 +5,7 @@ told once: of the kind that was meant, or which kinds there are.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from json import JSONDecodeError
 from typing import Any, NamedTuple
 
 Found = Mapping[str, Any]
@@ -68,7 +69,7 @@ def misfits(errors: Sequence[Found], body: Any, content_type: str | None) -> Ite
     inside = [_Step(one["loc"][1:], one) for one in errors if one["loc"][0] == "body"]
     for one in errors:
         if one["type"] == "json_invalid":
-            yield Misfit(_WHOLE, f"takes JSON, and is none from character {one['loc'][-1]}")
+            yield _no_json(one["loc"][-1])
             return
         if one["loc"][0] != "body":
             yield Misfit(_named(one["loc"][1:]), _what(one))
@@ -77,9 +78,17 @@ def misfits(errors: Sequence[Found], body: Any, content_type: str | None) -> Ite
 
 def unread(why: BaseException | None) -> Misfit:
     """What is wrong with a body that could not be read to its end."""
+    if isinstance(why, JSONDecodeError):
+        return _no_json(why.pos)
+    if isinstance(why, RecursionError):
+        return Misfit(_WHOLE, "takes JSON, and is nested too deep: send it flatter")
     if isinstance(why, UnicodeDecodeError):
         return Misfit(_WHOLE, f"takes JSON in UTF-8, and is none from byte {why.start}: encode its text as UTF-8")
     return Misfit(_WHOLE, "takes JSON in UTF-8, and has a number of too many digits: write long numbers as text")
+
+
+def _no_json(position: int) -> Misfit:
+    return Misfit(_WHOLE, f"takes JSON, and is none from character {position}")
 
 
 def _within(place: tuple[str | int, ...], value: Any, steps: Iterable[_Step]) -> Iterator[Misfit]:

@@ -62,3 +62,6 @@ class Problem(Given):
     detail: str
     request_id: str
     errors: list[dict[str, str]] | None = None
+    """All that does not fit, each with its place."""
+    reason: str | None = None
+    """Why the grant does not allow it."""

@@ -30,9 +30,21 @@ ROUTES = {
     "workflows.list": "GET /api/v1/workflows",
 }
 """By verb; all that a message names."""
+_OF_SERVICES = {
+    "`schedules.list()` shows those that there are": "`POST /schedules/upsert` registers one",
+    "`runs.list` shows those that there are": "name it as it was named to you",
+}
+"""Remedies that are nobody's but a user's, and what helps those who may not make these requests."""
 _VERB = re.compile(r"`(\w+\.\w+)(?:\([^`]*\))?`")
 _VALUE = re.compile(r"\bgot (None|True|False)\b")
 _VALUES = {"None": "null", "True": "true", "False": "false"}
+
+
+def for_services(message: str) -> str:
+    """The message for a service, or whoever signs what they send: to them `/api/v1` is closed."""
+    for remedy, other in _OF_SERVICES.items():
+        message = message.replace(remedy, other)
+    return over_http(message)
 
 
 def over_http(message: str) -> str:

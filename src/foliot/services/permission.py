@@ -90,7 +90,10 @@ def check_seen(tx: Transaction, target: str, seen_owner: str | None) -> None:
 
 
 def may_be_given(workflow: WorkflowRow, user: str) -> bool:
-    """Whether a user may be given schedules of it: of their own, and of what the program itself has deployed."""
+    """Whether a user may be given schedules of it: of their own, and of what is the program's, so everybody's.
+
+    What somebody deploys as `local` over the API is that as well: it is the name of who runs the service.
+    """
     return workflow.owner in (user, LOCAL)
 
 

@@ -3,7 +3,8 @@
 What is registered is an ordinary schedule of `dag:` and a version, its user's, and every other verb works on it.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -32,7 +33,7 @@ from foliot.domain.workflows import workflow_from_text
 from foliot.lines import RunPlace, RunSearch
 from foliot.ports import Transaction
 from foliot.rows import ScheduleRow
-from foliot.services.configuration import stored_of
+from foliot.services.configuration import Stored, patched, stored_of
 from foliot.services.desk import Desk, Found
 from foliot.services.editing import (
     WantedSchedule,
@@ -40,6 +41,7 @@ from foliot.services.editing import (
     pause_schedule,
     put_schedule,
     resume_schedule,
+    stored_form,
 )
 from foliot.services.permission import may_be_given, wish_of
 from foliot.services.run_lists import RunSummary, list_runs
@@ -95,7 +97,10 @@ class RegistrarVerbs:
         self._desk = desk
 
     def upsert(self, given: Any, defaults: RegistrarDefaults) -> RegisteredSchedule:
-        """Create it, or make it what is said; paused it stays paused. Conflict when that id is of something else."""
+        """Create it, or make it what is said; what its words do not say stays, a pause too.
+
+        Conflict when that id is of something else.
+        """
         wanted = read_registration(given, defaults)
         # Drawn before the transaction, which may be taken anew.
         made = f"{slug_of(wanted.workflow_id)[:_LONGEST_NAME]}-{chance.short()}"
@@ -103,9 +108,9 @@ class RegistrarVerbs:
 
         def act(tx: Transaction, entries: Entries) -> RegisteredSchedule:
             _check_free(tx, schedule_id, wanted)
-            options = {**wanted.options, "input": _input_of(tx, wanted)}
+            stored = self._stored(tx, schedule_id, {**wanted.options, "input": _input_of(tx, wanted)})
             wish = wish_of(None if wanted.user == LOCAL else wanted.user, None)
-            put = WantedSchedule(schedule_id, schedule_id, stored_of(schedule_id, options), wish)
+            put = WantedSchedule(schedule_id, schedule_id, stored, wish)
             put_schedule(self._desk, tx, entries, put, None)
             entries.write(tx)
             found = self._desk.find(tx, schedule_id)
@@ -124,16 +129,19 @@ class RegistrarVerbs:
         return self._desk.read(act)
 
     def pause(self, schedule_id: str, paused: bool) -> None:
-        """Pause it, or let it go on; told what it does already, it changes nothing."""
+        """Pause it until it is told to go on, or let it go on; told what it does already, it changes nothing."""
         switch_of("paused", paused)
 
         def act(tx: Transaction, entries: Entries) -> None:
             found = self._find(tx, schedule_id)
             if not paused:
                 resume_schedule(tx, entries, found)
-            elif not found.state.is_paused(tx.now) or found.state.pause_to is not None:
-                # One that a person has paused keeps their note.
+            elif not found.state.is_paused(tx.now):
                 pause_schedule(tx, entries, found, None, self._desk.principal.user)
+            elif found.state.pause_to is not None:
+                # It no longer ends by itself, and is still the pause of who has made it.
+                row = found.row
+                pause_schedule(tx, entries, found, row.pause_note, row.paused_by or self._desk.principal.user)
 
         self._desk.write(act)
 
@@ -161,6 +169,15 @@ class RegistrarVerbs:
             return [_run(run) for run in islice(last.values(), limit)]
 
         return self._desk.read(act)
+
+    def _stored(self, tx: Transaction, schedule_id: str, said: Mapping[str, Any]) -> Stored:
+        """What it becomes: what is said, and of one that is there all that the registrar has no word for."""
+        known = tx.schedule(schedule_id)
+        if known is None or known.deleted_at is not None:
+            return stored_of(schedule_id, said)
+        row, _, schedule = self._desk.find(tx, schedule_id)
+        kept = {name: {**_entries(getattr(row, name)), **said[name]} for name in ("input", "memo")}
+        return patched(schedule_id, stored_form(row), schedule.policies, {**said, **kept})
 
     def _find(self, tx: Transaction, schedule_id: str) -> Found:
         found = self._desk.find(tx, schedule_id)
@@ -192,11 +209,17 @@ def _input_of(tx: Transaction, wanted: Registration) -> dict[str, Any]:
     return {"version": wanted.version, "trigger": workflow_from_text(row.dag).trigger_of(wanted.cron)}
 
 
+def _entries(text: str | None) -> dict[str, Any]:
+    """What somebody has put beside our own: `inputs` of the workflow, or words of theirs in the memo."""
+    value = None if text is None else json.loads(text)
+    return value if isinstance(value, dict) else {}
+
+
 def _of_workflow(row: ScheduleRow, schedule_id: str) -> ScheduleRow:
     if not row.target_name.startswith(WORKFLOWS):
         raise NotFound(
-            f"there is no schedule {schedule_id!r} of a workflow: the one of that name runs {row.target_name}, see"
-            " /api/v1/schedules"
+            f"there is no schedule {schedule_id!r} of a workflow: the one of that name runs {row.target_name}, and is"
+            " not the registrar's; register one under another schedule_id"
         )
     return row
 
