@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.cli.conftest import CommandLine
+from tests.cli.conftest import CommandLine, Served
 from tests.dags import a_dag, act, manual
 
 EVERYTHING = "graph:execute:*"
@@ -27,6 +27,35 @@ def test_a_grant_is_made_extended_and_revoked(foliot: CommandLine) -> None:
     said = foliot.refused(4, "grant", "extend", grant, "--expires", "2031-01-01T00:00:00Z")
     assert f"{grant} was revoked at" in said
     assert "`foliot grant create` makes another" in said
+
+
+def test_the_use_of_a_budget_is_shown_in_a_line_where_there_is_one(foliot: CommandLine, name: str) -> None:
+    grant = foliot.json("grant", "create", "--scope", "graph:execute:python:digest")["id"]
+    foliot("schedule", "create", name, *DAILY, "--grant", grant)
+    for thing in (("schedule", name), ("grant", grant)):
+        assert "budget_use" not in foliot.json(thing[0], "show", thing[1])
+        told = foliot.run(thing[0], "show", thing[1], "--debug").stderr
+        assert "/budget" not in told, "nothing is asked for that is not there"
+    foliot("grant", "extend", grant, "--budget", '{"credits": 5000, "per": "30d"}')
+    foliot("schedule", "edit", name, "--budget", '{"credits": 0}', "--yes")
+    lines = foliot("grant", "show", grant).splitlines()
+    words = "0 of 5,000 credits spent in the last 30 days, 0 reserved, 5,000 left; there is room"
+    assert lines[-1].split(maxsplit=1) == ["budget_use:", words]
+    words = "0 of 0 credits spent in the last day, 0 reserved, 0 left; nobody can say when there is room"
+    assert ["budget_use:", words] in [line.split(maxsplit=1) for line in foliot("schedule", "show", name).splitlines()]
+    use = {"spent": 0, "reserved": 0, "left": 5000, "has_room": True, "room_at": None}
+    assert foliot.json("grant", "show", grant)["budget_use"] == {"credits": 5000, "per": "30d", **use}
+    assert foliot.json("schedule", "show", name)["budget_use"]["has_room"] is False
+
+
+def test_a_budget_without_room_says_from_when_there_is(foliot: CommandLine, served: Served, name: str) -> None:
+    foliot("schedule", "create", name, *DAILY, "--budget", '{"credits": 300, "per": "hour"}')
+    run = foliot.json("schedule", "trigger", name, "--wait", "--timeout", "30s")["id"]
+    served.program.report_usage(run, "call", cost="0.00001")
+    room_at = foliot.json("schedule", "show", name)["budget_use"]["room_at"]
+    assert room_at is not None
+    words = f"200 of 300 credits spent in the last hour, 0 reserved, 100 left; room from {room_at}"
+    assert words in foliot("schedule", "show", name)
 
 
 def test_everything_is_permitted_when_that_is_said_besides(foliot: CommandLine) -> None:

@@ -77,7 +77,7 @@ READS = {
         "charged_for",
         "node_lines",
     ),
-    *("key_beyond", "matching", "count_matching", "schedule_lines", "spent_since"),
+    *("key_beyond", "matching", "count_matching", "schedule_lines", "spent_since", "counted_since", "spent_by"),
     *("lines", "lines_at", "newest_lines", "ref_before", "newest_nominal", "count_between", "lines_of", "schedules_of"),
 }
 """Calls that leave everything as it is."""

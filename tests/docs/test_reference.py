@@ -60,6 +60,7 @@ PUBLIC: dict[str, Any] = {
     "Model": foliot.Model,
     "read_catalogue": foliot.read_catalogue,
     "Estimate": views.Estimate,
+    "BudgetUse": views.BudgetUse,
     "Grant": views.Grant,
     "Account": views.Account,
     "Posting": views.Posting,

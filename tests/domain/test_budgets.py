@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 from foliot import Invalid
 from foliot.domain.budgets import (
     Budget,
+    Counted,
     Funds,
     WhenSpent,
     Window,
+    lacking,
     read_budget,
     set_aside,
     starts_within,
     stored_budget,
+    wanted_back,
 )
 from tests.builders import DAY, HOUR, NOON
 
@@ -26,6 +29,39 @@ from tests.builders import DAY, HOUR, NOON
 )
 def test_how_many_may_start(left: int, estimate: int | None, starts: int | None) -> None:
     assert starts_within(left, estimate) == starts
+
+
+@given(st.integers(-300, 300), st.none() | st.integers(0, 300))
+def test_what_is_lacking_is_just_enough_for_a_run_to_start(left: int, cost: int | None) -> None:
+    lack = lacking(left, cost)
+    assert starts_within(left + lack, cost) != 0
+    assert lack == 0 or starts_within(left + lack - 1, cost) == 0
+
+
+@pytest.mark.parametrize(
+    ("counted", "cost", "wanted"),
+    [
+        pytest.param(Counted(70, 0, 0), 30, 0, id="there is room"),
+        pytest.param(Counted(80, 10, 10), 30, 20, id="enough will leave the window"),
+        pytest.param(Counted(90, 0, 75), 30, None, id="runs under way have too much of it"),
+        pytest.param(Counted(100, 0, 0), None, 1, id="anything left is room for what nobody knows"),
+        pytest.param(Counted(10, 0, 0), 101, None, id="it costs more than all of it"),
+        pytest.param(Counted(100, 20, 120), 0, 0, id="it is free"),
+    ],
+)
+def test_how_much_must_no_longer_count_before_another_run_may_start(
+    counted: Counted, cost: int | None, wanted: int | None
+) -> None:
+    found = wanted_back([(Budget(100, Window.DAY), counted)], cost, cost)
+    assert found == (None if wanted is None else [wanted])
+
+
+def test_what_a_guess_says_too_much_of_starts_when_nothing_of_its_budgets_counts() -> None:
+    own, granted = Budget(100, Window.DAY), Budget(900, Window.MONTH)
+    drawn = [(own, Counted(10, 0, 0)), (granted, Counted(40, 5, 0))]
+    assert wanted_back(drawn, 500, None) == [10, 45]
+    assert wanted_back([drawn[0], (granted, Counted(40, 5, 1))], 500, None) is None, "a run under way has some of it"
+    assert wanted_back([(own._replace(credits=0), Counted(0, 0, 0))], 500, None) is None, "there is none"
 
 
 @given(st.lists(st.none() | st.integers(1, 60), max_size=40), st.integers(0, 300))
@@ -43,6 +79,7 @@ def test_reserved_one_by_one_a_budget_is_never_exceeded(estimates: list[int | No
 )
 def test_the_windows(window: Window, length: int) -> None:
     assert Budget(1, window).begins_at(NOON) == NOON - length
+    assert Budget(1, window).begins_at(Budget(1, window).forgets_at(NOON)) == NOON
 
 
 def test_a_budget_as_people_write_it() -> None:

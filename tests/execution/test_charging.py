@@ -171,7 +171,10 @@ class Money(RuleBasedStateMachine):
     @invariant()
     def the_budget_counts_what_was_spent_or_may_be(self) -> None:
         if hasattr(self, "shares"):
+            shown = self.stage.read(lambda tx: tx.counted_since(*WHOSE, tx.now - DAY))
+            assert shown.total == self._counted(), "also before anybody has settled what is over"
             assert self.stage.write(lambda tx: tx.spent_since(*WHOSE, tx.now - DAY)) == self._counted()
+            assert self.stage.read(lambda tx: tx.counted_since(*WHOSE, tx.now - DAY)) == shown
 
     @invariant()
     def the_balance_is_what_the_ledger_says_and_what_it_must_be(self) -> None:

@@ -64,6 +64,9 @@ class Belongings:
     def paused_schedule(self, owner: str) -> str:
         return self._verbs.schedules.pause(self.schedule(owner)).id
 
+    def budgeted_schedule(self, owner: str) -> str:
+        return self._verbs.schedules.patch(self.schedule(owner), budget={"credits": 5}).id
+
     def registered(self, owner: str) -> str:
         """A schedule of a workflow."""
         name = self._name(owner, "registered")
@@ -90,6 +93,9 @@ class Belongings:
 
     def grant(self, owner: str) -> str:
         return self._verbs.grants.create("graph:execute:python:digest", user=owner).id
+
+    def budgeted_grant(self, owner: str) -> str:
+        return self._verbs.grants.allow(self.grant(owner), {"credits": 5}).id
 
     def user(self, owner: str) -> str:
         return owner

@@ -34,6 +34,7 @@ THINGS: dict[str, Thing] = {
 NO_RUN = "absent:manual:2026-11-15T12:00:00Z~1"
 FAILED, WAITING = Thing(Belongings.failed_run, NO_RUN), Thing(Belongings.waiting_run, NO_RUN)
 PAUSED = Thing(Belongings.paused_schedule, "absent")
+BUDGETED = Thing(Belongings.budgeted_schedule, "absent")
 SOMEBODY = Thing(Belongings.new_user, "absent")
 NOTHING: Mapping[str, Any] = {}
 
@@ -103,6 +104,7 @@ ROWS: dict[str, Row] = {
     "GET /api/v1/schedules/{schedule_id}/times": Row(),
     "GET /api/v1/schedules/{schedule_id}/explain": Row(query={"at": NOON}),
     "GET /api/v1/schedules/{schedule_id}/estimate": Row(),
+    "GET /api/v1/schedules/{schedule_id}/budget": Row(things={"schedule_id": BUDGETED}),
     "GET /api/v1/schedules/{schedule_id}/gaps": Row(),
     "GET /api/v1/schedules/{schedule_id}/backfills": Row(),
     "POST /api/v1/schedules/{schedule_id}/backfills": Row(DAYS),
@@ -122,6 +124,7 @@ ROWS: dict[str, Row] = {
     "GET /api/v1/grants": Row(),
     "GET /api/v1/grants | of a user": Row(query={"user": "{user}"}, things=NEWCOMER, makes=True, missing=403),
     "GET /api/v1/grants/{grant_id}": Row(),
+    "GET /api/v1/grants/{grant_id}/budget": Row(things={"grant_id": Thing(Belongings.budgeted_grant, "grant-999999")}),
     "PATCH /api/v1/grants/{grant_id}": Row({"expires_at": "2030-01-01T00:00:00Z"}),
     "POST /api/v1/grants/{grant_id}/revoke": Row(),
     "GET /api/v1/accounts/{user}/ledger": Row(),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from foliot import Foliot
+from foliot.testing import World
 from tests.http.clients import People
 
 GRANTS, ACCOUNTS = "/api/v1/grants", "/api/v1/accounts"
@@ -64,6 +65,46 @@ def test_what_no_grant_could_be_is_refused(people: People) -> None:
         assert people.ann.post(GRANTS, json=body).status_code == 422, body
     for name in ("x", "grant-0x", "grant-99999999999999999999999", "%00"):
         assert people.ann.get(f"{GRANTS}/{name}").status_code in (404, 422)
+
+
+BUDGET = {"credits": 500, "per": "hour"}
+
+
+def test_how_much_of_a_budget_is_used_is_told_of_a_schedule_and_of_a_grant(world: World, people: People) -> None:
+    grant = people.ann.post(GRANTS, json={"scopes": [SCOPE], "budget": {**BUDGET, "credits": 800}}).json()["id"]
+    said = {"name": "digest", "target": "python:digest", "manual": True, "grant": grant, "budget": BUDGET}
+    assert people.ann.post("/api/v1/schedules", json=said).status_code == 201
+    url, granted = "/api/v1/schedules/digest/budget", f"{GRANTS}/{grant}/budget"
+    fresh = {**BUDGET, "spent": 0, "reserved": 0, "left": 500, "has_room": True, "room_at": None}
+    assert people.ann.get(url).json() == fresh
+    for _ in range(2):
+        run = people.ann.post("/api/v1/schedules/digest/trigger").json()["id"]
+        world.advance(minutes=1)
+        world.app.report_usage(run, "call", cost="0.00001")
+    used = {"spent": 400, "left": 100, "has_room": False, "room_at": "2026-11-15T13:01:00Z"}
+    assert people.ann.get(url).json() == fresh | used
+    assert people.root.get(granted).json() == fresh | {"credits": 800, "spent": 400, "left": 400}
+    world.advance_to("2026-11-15T13:01:00Z")
+    assert people.ann.get(url).json() == fresh | {"spent": 200, "left": 300}
+
+
+def test_a_budget_is_missing_where_there_is_none_and_to_whom_it_is_not_shown(people: People) -> None:
+    grant = people.ann.post(GRANTS, json={"scopes": [SCOPE]}).json()["id"]
+    said = {"name": "digest", "target": "python:digest", "manual": True, "grant": grant}
+    people.ann.post("/api/v1/schedules", json=said)
+    url, granted = "/api/v1/schedules/digest/budget", f"{GRANTS}/{grant}/budget"
+    words = "'digest' has no budget of its own: `PATCH /api/v1/schedules/{schedule_id}` gives it one"
+    answer = people.ann.get(url)
+    assert (answer.status_code, answer.json()["detail"]) == (404, words)
+    answer = people.ann.get(granted)
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == f"{grant} has no budget: `PATCH /api/v1/grants/{{grant_id}}` gives it one"
+    people.ann.patch(f"{GRANTS}/{grant}", json={"budget": BUDGET})
+    besides = f", and `GET /api/v1/grants/{{grant_id}}/budget` shows that of {grant}, by which it runs"
+    assert people.ann.get(url).json()["detail"] == words + besides
+    people.ann.patch("/api/v1/schedules/digest", json={"budget": BUDGET})
+    for path in (url, granted):
+        assert (people.ann.get(path).status_code, people.bob.get(path).status_code) == (200, 404)
 
 
 def test_an_account_is_topped_up_once_for_each_reference(people: People) -> None:

@@ -306,7 +306,7 @@ FURTHER = (
     Mutant(
         "nothing set aside",
         "What runs has no share of its budget until it is over: many runs start with the last of it.",
-        (Change("stores/spendings.py", "int(spent[0][0]) + sum(", "int(spent[0][0]) + 0 * sum("),),
+        (Change("stores/spendings.py", "THEN reserved ELSE", "THEN 0 * reserved ELSE"),),
         "tests/sdk/test_budgets.py::test_what_is_set_aside_for_those_that_run_is_not_left_for_others",
     ),
     Mutant(

@@ -3,7 +3,7 @@
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 
-from foliot.domain.budgets import Owner
+from foliot.domain.budgets import Counted, Owner
 from foliot.domain.credits import CREDITS_PER_USD, Model, Posting, Pricing, Usage
 from foliot.domain.delivery import RequestStage
 from foliot.domain.grants import stored_scopes
@@ -267,14 +267,49 @@ def test_a_request_from_outside_has_its_share_of_a_budget_until_it_is_over_and_i
     def counted(since: int) -> int:
         return stage.write(lambda tx: tx.spent_since(Owner.GRANT, grant, since))
 
+    def shown(since: int) -> Counted:
+        return stage.read(lambda tx: tx.counted_since(Owner.GRANT, grant, since))
+
     stage.write(lambda tx: charge(tx, [a_bill(ann, "call", None, run_ref=-ref)], PRICES))
     assert (counted(0), counted(NOON)) == (7, 7), "it is under way, however long ago it began"
+    assert shown(NOON) == Counted(spent=0, reserved=7, held=7)
     assert not stage.write(lambda tx: tx.finish_request(ref, 9, "{}"))
     assert counted(NOON) == 7, "who was not at it has ended nothing"
     assert stage.write(lambda tx: tx.finish_request(ref, 1, "{}"))
+    assert shown(0) == Counted(spent=0, reserved=7, held=0)
     assert (counted(0), counted(NOON)) == (7, 0), "nobody knows what it cost: it counts as long as what was spent does"
     stage.write(lambda tx: charge(tx, [a_bill(ann, "call", run_ref=-ref)], PRICES))
+    assert shown(0) == Counted(spent=CREDITS, reserved=0, held=0)
     assert counted(0) == CREDITS
+
+
+def test_of_what_is_under_way_what_was_charged_is_spent_and_only_the_rest_of_its_share_is_reserved(
+    stage: Stage,
+) -> None:
+    ann = an_account(stage)
+    grant = a_grant(stage, ann)
+    refs = [a_request(stage, grant, key) for key in "ab"]
+    shares = zip(refs, (CREDITS + 7, 7), strict=True)
+    stage.write(lambda tx: tx.reserve([(str(Owner.GRANT), grant, -ref, NOON, share) for ref, share in shares]))
+    stage.write(lambda tx: charge(tx, [a_bill(ann, "call", run_ref=-ref) for ref in refs], PRICES))
+    found = stage.read(lambda tx: tx.counted_since(Owner.GRANT, grant, 0))
+    assert found == Counted(spent=2 * CREDITS, reserved=7, held=2 * CREDITS + 7)
+
+
+def test_when_so_much_of_a_budget_was_spent_is_told_by_what_is_over_and_the_oldest_first(stage: Stage) -> None:
+    ann = an_account(stage)
+    grant = a_grant(stage, ann)
+    under_way, *over = [a_request(stage, grant, key) for key in "abcd"]
+    rows = [(str(Owner.GRANT), grant, -ref, NOON + number, 7) for number, ref in enumerate((under_way, *over))]
+    stage.write(lambda tx: tx.reserve(rows))
+    stage.write(lambda tx: charge(tx, [a_bill(ann, "call", None, run_ref=-ref) for ref in over], PRICES))
+    stage.write(lambda tx: [tx.finish_request(ref, 1, "{}") for ref in over])
+
+    def spent_by(credits: int, since: int = 0) -> int | None:
+        return stage.read(lambda tx: tx.spent_by(Owner.GRANT, grant, since, credits))
+
+    assert [spent_by(amount) for amount in (1, 7, 8, 21, 22)] == [NOON + 1, NOON + 1, NOON + 2, NOON + 3, None]
+    assert spent_by(1, since=NOON + 1) == NOON + 2
 
 
 def test_requests_that_a_revoked_grant_stops_are_over_for_its_budget(stage: Stage) -> None:

@@ -61,6 +61,31 @@ class Allowance(NamedTuple):
 NO_BUDGET = Allowance((), (), False, (), None, Pricing())
 
 
+class OwnedBudget(NamedTuple):
+    """A budget, and whose it is."""
+
+    owner: Owner
+    ref: int
+    budget: Budget
+
+
+def budgets_over(schedule_ref: int, own: Budget | None, grant_ref: int, granted: Budget | None) -> list[OwnedBudget]:
+    """Those that a schedule's runs start under: its own first."""
+    both = ((Owner.SCHEDULE, schedule_ref, own), (Owner.GRANT, grant_ref, granted))
+    return [OwnedBudget(owner, ref, budget) for owner, ref, budget in both if budget is not None]
+
+
+def allowance_of(
+    budgets: Sequence[OwnedBudget], spent: Sequence[int], costs: Sequence[int], input: str | None, pricing: Pricing
+) -> Allowance:
+    """What these leave when so much of each is spent or set aside."""
+    owners = tuple((owner, ref) for owner, ref, _ in budgets)
+    lefts = tuple(
+        (budget.credits - taken, budget.when_spent) for (_, _, budget), taken in zip(budgets, spent, strict=True)
+    )
+    return Allowance(owners, lefts, not any(spent), costs, input, pricing)
+
+
 class _Judged(NamedTuple):
     refusal: Reason | None
     since: int | None
@@ -120,25 +145,15 @@ class Permits:
     def allowance(self, tx: Transaction, schedule: Scheduled, taken: Mapping[tuple[Owner, int], int]) -> Allowance:
         """What its own budget and its grant's leave to it now, besides what this transaction has taken of each."""
         granted = self._look_up(tx, schedule).budget
-        budgets = [
-            (owner, ref, budget)
-            for owner, ref, budget in (
-                (Owner.SCHEDULE, schedule.ref, schedule.policies.budget),
-                (Owner.GRANT, schedule.grant_ref, granted),
-            )
-            if budget is not None
-        ]
+        budgets = budgets_over(schedule.ref, schedule.policies.budget, schedule.grant_ref, granted)
         if not budgets:
             return NO_BUDGET
         tx.hold_grant(schedule.grant_ref)
-        lefts, is_untouched = [], True
-        for owner, ref, budget in budgets:
-            spent = tx.spent_since(owner, ref, budget.begins_at(tx.now)) + taken.get((owner, ref), 0)
-            lefts.append((budget.credits - spent, budget.when_spent))
-            is_untouched = is_untouched and spent == 0
-        owners = tuple((owner, ref) for owner, ref, _ in budgets)
-        costs = tx.recent_costs(schedule.ref, RECENT)
-        return Allowance(owners, tuple(lefts), is_untouched, costs, schedule.input, self.pricing)
+        spent = [
+            tx.spent_since(owner, ref, budget.begins_at(tx.now)) + taken.get((owner, ref), 0)
+            for owner, ref, budget in budgets
+        ]
+        return allowance_of(budgets, spent, tx.recent_costs(schedule.ref, RECENT), schedule.input, self.pricing)
 
     def _look_up(self, tx: Transaction, schedule: Scheduled) -> _Judged:
         key = (schedule.grant_ref, schedule.target)

@@ -28,6 +28,7 @@ _PAGE = 200
 COMMANDS = {
     "accounts.get": "account show",
     "accounts.top_up": "account top-up",
+    "grants.budget": "grant show",
     "grants.create": "grant create",
     "grants.extend": "grant extend",
     "grants.list": "grant list",

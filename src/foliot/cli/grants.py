@@ -8,8 +8,8 @@ from foliot.cli.completion import complete_grants
 from foliot.cli.consent import Yes, check_meant
 from foliot.cli.given import json_given
 from foliot.cli.lazily import new_app
-from foliot.cli.output import View
 from foliot.cli.session import Limit, Session, asking, path_of
+from foliot.cli.views import GRANT
 from foliot.domain.errors import Invalid
 
 app = new_app("Make, look at, extend and revoke permissions.")
@@ -23,17 +23,6 @@ Everything = Annotated[
     bool, Option("--everything", help="Said besides the scope graph:execute:*: nobody permits everything by mistake.")
 ]
 Budget = Annotated[str | None, Option("--budget", metavar="JSON", help='\'{"credits": 5000, "per": "day"}\'')]
-
-_GRANT = View(
-    {
-        "ID": "id",
-        "USER": "user",
-        "SCOPES": "scopes",
-        "EXPIRES": "expires_at",
-        "REVOKED": "revoked_at",
-        "BUDGET": "budget",
-    }
-)
 
 
 @app.command("create")
@@ -57,7 +46,7 @@ def create_grant(
     said = {"scopes": scope or [], "user": user, "expires_at": expires, "budget": json_given("--budget", budget)}
     wanted = {name: value for name, value in said.items() if value is not None}
     wanted |= {"everything": True} if everything else {}
-    session.show(session.client.post("/grants", wanted), _GRANT)
+    session.show(session.client.post("/grants", wanted), GRANT)
 
 
 @app.command("list")
@@ -72,19 +61,22 @@ def list_grants(
       foliot grant list
       foliot grant list --user ann -o name
     """
-    session.list("/grants", _GRANT, limit, user=user)
+    session.list("/grants", GRANT, limit, user=user)
 
 
 @app.command("show")
 @asking
 def show_grant(session: Session, grant: GrantId) -> None:
-    """Show a permission.
+    """Show a permission, and how much of its budget is used if it has one.
 
     \b
     Examples:
       foliot grant show grant-7
     """
-    session.show(session.client.get(path_of("grants", grant)), _GRANT)
+    found = session.client.get(path_of("grants", grant))
+    if found["budget"] is not None:
+        found["budget_use"] = session.client.get(path_of("grants", found["id"], "budget"))
+    session.show(found, GRANT)
 
 
 @app.command("extend")
@@ -109,7 +101,7 @@ def extend_grant(
     if not changes or (everything and not scope):
         raise Invalid("say what is to change: --expires, --scope or --budget; --everything goes with a --scope")
     changes |= {"everything": True} if everything else {}
-    session.show(session.client.write("PATCH", path_of("grants", grant), changes), _GRANT)
+    session.show(session.client.write("PATCH", path_of("grants", grant), changes), GRANT)
 
 
 @app.command("revoke")
@@ -130,4 +122,4 @@ def revoke_grant(
     if not yes:
         found = session.client.get(path_of("grants", grant))
         check_meant(f"Revoke {found['id']} of {found['user']}, for {', '.join(found['scopes'])}?", yes)
-    session.show(session.client.post(path_of("grants", grant, "revoke"), {"stop": stop}), _GRANT)
+    session.show(session.client.post(path_of("grants", grant, "revoke"), {"stop": stop}), GRANT)

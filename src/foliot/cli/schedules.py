@@ -59,14 +59,17 @@ def list_schedules(
 @app.command("show")
 @asking
 def show(session: Session, schedule: ScheduleId) -> None:
-    """Show a schedule as it stands.
+    """Show a schedule as it stands, and how much of its own budget is used if it has one.
 
     \b
     Examples:
       foliot schedule show digest
       foliot schedule show digest -o yaml
     """
-    session.show(session.client.get(path_of("schedules", schedule)), SCHEDULE)
+    found = session.client.get(path_of("schedules", schedule))
+    if found["policies"]["budget"] is not None:
+        found["budget_use"] = session.client.get(path_of("schedules", found["id"], "budget"))
+    session.show(found, SCHEDULE)
 
 
 @app.command("times")

@@ -1,7 +1,7 @@
 """Budgets: how much may be spent within a span of time that moves along, and what happens when it is spent."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -55,6 +55,10 @@ class Budget(NamedTuple):
         """What was spent before this no longer counts."""
         return now - _LENGTH[self.window] * MICROSECONDS
 
+    def forgets_at(self, at: int) -> int:
+        """From this moment on, what was spent then no longer counts."""
+        return at + _LENGTH[self.window] * MICROSECONDS
+
     def as_written(self) -> dict[str, int | str]:
         return {"credits": self.credits, "per": str(self.window), "when_spent": str(self.when_spent)}
 
@@ -105,6 +109,49 @@ def taken_to_cost(past: int | None, guess: int | None, left: int, is_untouched: 
     if past is not None:
         return past
     return None if guess is not None and is_untouched and guess > left else guess
+
+
+class Counted(NamedTuple):
+    """What counts against a budget."""
+
+    spent: int
+    """What was charged."""
+    reserved: int
+    """What is set aside besides, for runs that are not over, or of which the cost of a call is not known."""
+    held: int
+    """Of both, what runs have that are not over: it counts as long as they are not."""
+
+    @property
+    def total(self) -> int:
+        return self.spent + self.reserved
+
+    @property
+    def passing(self) -> int:
+        """What no longer counts once enough time has passed."""
+        return self.total - self.held
+
+
+def lacking(left: int, cost: int | None) -> int:
+    """How much more must be left before a run may start that may cost so much; 0: one may now."""
+    if starts_within(left, cost) != 0:
+        return 0
+    return (1 if cost is None else cost) - left
+
+
+def wanted_back(
+    budgets: Sequence[tuple[Budget, Counted]], cost: int | None, cost_of_whole: int | None
+) -> list[int] | None:
+    """Of each budget, how much must no longer count before a run may start under the first; None: nobody can say.
+
+    `cost_of_whole` is what the run is taken to cost once nothing of any of them counts.
+    """
+    budget, counted = budgets[0]
+    lack = lacking(budget.credits - counted.total, cost)
+    if lack <= counted.passing:
+        return [lack, *(0 for _ in budgets[1:])]
+    if any(counted.held for _, counted in budgets) or lacking(budget.credits, cost_of_whole):
+        return None
+    return [counted.passing for _, counted in budgets]
 
 
 class Funds(NamedTuple):

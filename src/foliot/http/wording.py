@@ -6,6 +6,7 @@ ROUTES = {
     "accounts.get": "GET /api/v1/accounts/me",
     "accounts.top_up": "POST /api/v1/accounts/{user}/top-up",
     "grants.allow": "PATCH /api/v1/grants/{grant_id}",
+    "grants.budget": "GET /api/v1/grants/{grant_id}/budget",
     "grants.create": "POST /api/v1/grants",
     "grants.extend": "PATCH /api/v1/grants/{grant_id}",
     "grants.list": "GET /api/v1/grants",

@@ -15,11 +15,12 @@ from foliot.domain.runs import Order, Reason
 from foliot.domain.settlement import BY_ORDER, outcome_text
 from foliot.ports import Transaction
 from foliot.rows import GrantRow
+from foliot.services.budgeting import use_by_grant
 from foliot.services.desk import Desk
 from foliot.services.permission import find_grant, known_local_grant, local_grant, make_grant
 from foliot.services.runs import stop_waiting
 from foliot.services.stretches import Stretch, stretch_of
-from foliot.services.views import Grant, grant_view
+from foliot.services.views import BudgetUse, Grant, grant_view
 
 Moment = datetime | str
 Grants = list[Grant]
@@ -157,6 +158,11 @@ class GrantVerbs:
             return _shown(tx, ref)
 
         return self._desk.write(act)
+
+    def budget(self, grant: str) -> BudgetUse:
+        """How much of its budget is used, and from when there is room for another run; NotFound without one."""
+        ref = read_grant_id(grant)
+        return self._desk.read(lambda tx: use_by_grant(tx, self._find(tx, ref).grant, self._desk.pricing))
 
     def revoke(self, grant: str, *, stop: bool = False) -> Grant:
         """Nothing starts by it any more; what runs is asked to stop, and what waits cancelled, only if that is said."""

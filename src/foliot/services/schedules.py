@@ -29,6 +29,7 @@ from foliot.services.backfilling import (
     planned_backfill,
     started_backfill,
 )
+from foliot.services.budgeting import use_by_schedule
 from foliot.services.configuration import Stored, patched, stored_among, stored_of
 from foliot.services.desk import Desk
 from foliot.services.editing import (
@@ -54,7 +55,7 @@ from foliot.services.editing import (
 from foliot.services.permission import Wish, wish_of
 from foliot.services.run_details import lacks, record_of
 from foliot.services.stretches import Stretch, stretch_of
-from foliot.services.views import Backfill, Estimate, Run, Schedule, backfill_view, run_view
+from foliot.services.views import Backfill, BudgetUse, Estimate, Run, Schedule, backfill_view, run_view
 
 Moment = datetime | str
 Backfills = list[Backfill]
@@ -334,6 +335,10 @@ class ScheduleVerbs:
             return Estimate(slots, each, None if each is None else slots * each)
 
         return self._desk.read(act)
+
+    def budget(self, name: str) -> BudgetUse:
+        """How much of its own budget is used, and from when there is room for its next slot; NotFound without one."""
+        return self._desk.read(lambda tx: use_by_schedule(tx, self._desk.find_row(tx, name), self._desk.pricing))
 
     def explain(self, name: str, instant: Moment) -> Explanation:
         """Why that moment did or did not run, from the ledger and the rules; deleted schedules are explained too."""

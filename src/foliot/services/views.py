@@ -9,7 +9,7 @@ from typing import Any
 
 from foliot.books.configurations import compiled, labels_in
 from foliot.domain.backfill import Direction, Which
-from foliot.domain.budgets import Budget
+from foliot.domain.budgets import Budget, Window
 from foliot.domain.delivery import RequestStage
 from foliot.domain.errors import Invalid
 from foliot.domain.generation import Timetable
@@ -135,6 +135,24 @@ class Estimate:
     credits_each: int | None
     """The median of its last runs, else a guess for the model that its input names; None: nobody knows."""
     credits: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetUse:
+    """How much of a budget is used now: what is spent, reserved and left is all of it."""
+
+    credits: int
+    per: Window
+    spent: int
+    """What was charged within its span of time; to runs that are not over, whenever it was."""
+    reserved: int
+    """What is set aside besides, for runs that are not over, or of which the cost of a call is not known."""
+    left: int
+    """Below nothing when runs were charged with more than was set aside for them."""
+    has_room: bool
+    """Whether there is enough for a run that costs what the last ones did."""
+    room_at: datetime | None
+    """From when there is, if nothing else is spent; None when there is now, or when nobody can say."""
 
 
 @dataclass(frozen=True, slots=True)

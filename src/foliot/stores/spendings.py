@@ -5,7 +5,7 @@ It reads no receipt and no request. Whoever writes those tells of it here, in th
 
 from collections.abc import Iterable, Sequence
 
-from foliot.domain.budgets import Owner
+from foliot.domain.budgets import Counted, Owner
 from foliot.stores.dialect import InsertMany, Row
 from foliot.stores.part import Part
 
@@ -24,6 +24,18 @@ _IS_OPEN = (
     # What was asked for from outside has no run, and the number of its request, negative, instead.
     " OR (run_ref < 0 AND is_over = 0))"
 )
+_SPENT = f"CASE WHEN spent IS NULL AND NOT {_IS_OPEN} AND NOT {_IS_UNKNOWN} THEN {_CHARGED} ELSE spent END"
+"""Of a run that is over and whose costs are known, also before it is settled."""
+_TAKEN = f"CASE WHEN ({_IS_OPEN} OR {_IS_UNKNOWN}) AND reserved > {_CHARGED} THEN reserved ELSE {_CHARGED} END"
+"""Of what is not settled: what is reserved, or more if it was charged with more, unless it only has to be settled."""
+
+# What counts against a budget, whoever asks: what was spent since then; and what is taken of what is not over, whenever
+# it began, or since then of what is over, as long as the cost of one of its calls is not known.
+_SETTLED = "spendings WHERE owner = ? AND owner_ref = ? AND at > ? AND spent IS NOT NULL"
+_UNSETTLED = (
+    f"(SELECT ref, at, {_CHARGED} AS charged, {_TAKEN} AS taken, CASE WHEN {_IS_OPEN} THEN 1 ELSE 0 END AS is_open"
+    f" FROM spendings WHERE owner = ? AND owner_ref = ? AND spent IS NULL AND (at > ? OR {_IS_OPEN})) AS unsettled"
+)
 
 
 class Spendings(Part):
@@ -35,22 +47,36 @@ class Spendings(Part):
         self.dialect.insert(self.cursor, _RESERVE, rows)
 
     def spent_since(self, owner: Owner, owner_ref: int, since: int) -> int:
-        """What counts: spent since then; what is reserved, or more if it was charged with more, of what is not over.
-
-        The same of what is over since then, as long as the cost of one of its calls is not known. Other runs that ended
-        meanwhile are settled.
-        """
-        whose = (str(owner), owner_ref)
+        """All that counts; runs that ended meanwhile are settled."""
         self._do(
             f"UPDATE spendings SET spent = {_CHARGED} WHERE owner = ? AND owner_ref = ? AND spent IS NULL"
             f" AND NOT {_IS_OPEN} AND NOT {_IS_UNKNOWN}",
-            *whose,
+            *(str(owner), owner_ref),
         )
-        rows = "FROM spendings WHERE owner = ? AND owner_ref = ? AND"
-        text = f"SELECT coalesce(sum(spent), 0) {rows} at > ? AND spent IS NOT NULL"
-        spent = self._all(text, *whose, since)
-        text = f"SELECT reserved, {_CHARGED} {rows} spent IS NULL AND (at > ? OR {_IS_OPEN})"
-        return int(spent[0][0]) + sum(max(int(taken) for taken in row) for row in self._all(text, *whose, since))
+        return self.counted_since(owner, owner_ref, since).total
+
+    def counted_since(self, owner: Owner, owner_ref: int, since: int) -> Counted:
+        """The same, part by part; nothing is settled."""
+        text = (
+            f"SELECT sum(spent), sum(spent), 0 FROM {_SETTLED} UNION ALL"
+            f" SELECT sum(charged), sum(taken), sum(taken * is_open) FROM {_UNSETTLED}"
+        )
+        rows = self._all(text, *(str(owner), owner_ref, since) * 2)
+        charged, taken, held = (sum(int(part or 0) for part in parts) for parts in zip(*rows, strict=True))
+        return Counted(charged, taken - charged, held)
+
+    def spent_by(self, owner: Owner, owner_ref: int, since: int, credits: int) -> int | None:
+        """When so much of what counts was spent, the oldest first, by runs that are over; None: it is not so much."""
+        passing = (
+            f"(SELECT ref, at, spent AS taken FROM {_SETTLED}"
+            f" UNION ALL SELECT ref, at, taken FROM {_UNSETTLED} WHERE is_open = 0) AS passing"
+        )
+        text = (
+            f"SELECT at FROM (SELECT at, sum(taken) OVER (ORDER BY at, ref) AS gone FROM {passing}) AS added"
+            " WHERE gone >= ? ORDER BY at LIMIT 1"
+        )
+        found = self._all(text, *(str(owner), owner_ref, since) * 2, credits)
+        return int(found[0][0]) if found else None
 
     def hold_budgets(self, run_refs: Iterable[int]) -> None:
         """Whoever else admits runs by the budgets that these runs have taken of waits until this transaction is over.
@@ -93,7 +119,7 @@ class Spendings(Part):
     def recent_spendings(self, owner: Owner, owner_ref: int, limit: int) -> list[int]:
         """What the last runs under that budget were charged with, in credits."""
         text = (
-            "SELECT spent FROM spendings WHERE owner = ? AND owner_ref = ? AND spent IS NOT NULL"
+            f"SELECT {_SPENT} FROM spendings WHERE owner = ? AND owner_ref = ? AND {_SPENT} IS NOT NULL"
             " ORDER BY at DESC LIMIT ?"
         )
         return [int(row[0]) for row in self._all(text, str(owner), owner_ref, limit)]

@@ -12,7 +12,7 @@ from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import routes
 from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
 from foliot.http.schemas import Given, Moment, SaidMoment, Switch, Taken, such_as
-from foliot.http.v1.schedule_schemas import SaidBudget, ShownBudget
+from foliot.http.v1.schedule_schemas import SaidBudget, ShownBudget, ShownBudgetUse
 from foliot.services.views import Grant
 
 router = routes("/grants", "grants")
@@ -129,6 +129,13 @@ def listing(
 def get(grant_id: str, asked: Asked) -> Response:
     """A grant as it stands."""
     return answered(_shown(asked.verbs.grants.get(grant_id)))
+
+
+@router.get("/{grant_id}/budget", response_model=ShownBudgetUse)
+@needs(Right.READ)
+def budget(grant_id: str, asked: Asked) -> Response:
+    """How much of its budget is used, and from when there is room for another run; 404 when it has none."""
+    return answered(ShownBudgetUse.model_validate(asked.verbs.grants.budget(grant_id)))
 
 
 @router.patch("/{grant_id}", response_model=ShownGrant)

@@ -27,7 +27,7 @@ from foliot.domain.runs import Reason
 from foliot.domain.schedule import MOST_LABELS, Standing
 from foliot.domain.slots import JitterMode
 from foliot.domain.spec import Anchor, Spec
-from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, Whole, written, written_moment
+from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, Whole, such_as, written, written_moment
 from foliot.services.schedule_lists import LISTED_STANDINGS
 from foliot.services.specs import MOST_MOMENTS, MOST_PARTS
 from foliot.services.views import Schedule
@@ -206,6 +206,33 @@ class ShownBudget(Given):
     credits: int
     per: Window
     when_spent: WhenSpent
+
+
+class ShownBudgetUse(Given):
+    """How much of a budget is used now: what is spent, reserved and left is all of it."""
+
+    model_config = such_as(
+        credits=5000,
+        per="day",
+        spent=4200,
+        reserved=600,
+        left=200,
+        has_room=False,
+        room_at="2026-11-16T09:00:01.250000Z",
+    )
+
+    credits: int
+    per: Window
+    spent: int
+    """What was charged within its span of time; to runs that are not over, whenever it was."""
+    reserved: int
+    """What is set aside besides, for runs that are not over, or of which the cost of a call is not known."""
+    left: int
+    """Below nothing when runs were charged with more than was set aside for them."""
+    has_room: bool
+    """Whether there is enough for a run that costs what the last ones did."""
+    room_at: Moment | None
+    """From when there is, if nothing else is spent; null when there is now, or when nobody can say."""
 
 
 class ShownPolicies(Given):

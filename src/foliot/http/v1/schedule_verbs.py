@@ -16,7 +16,7 @@ from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import ETAG, also, routes
 from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
 from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, Whole, such_as
-from foliot.http.v1.schedule_schemas import SaidOverlap, ShownSchedule, etag, shown_schedule
+from foliot.http.v1.schedule_schemas import SaidOverlap, ShownBudgetUse, ShownSchedule, etag, shown_schedule
 from foliot.http.v1.schedules import ScheduleId
 from foliot.http.v1.shown import ShownBackfill, ShownRun, shown_backfill, shown_run
 from foliot.http.wording import over_http
@@ -175,6 +175,13 @@ def explain(
 def estimate(schedule_id: ScheduleId, asked: Asked, days: Annotated[int, Query(ge=1, le=3660)] = 30) -> Response:
     """What the slots of so many days to come may cost, within its limit."""
     return answered(ShownEstimate.model_validate(asked.verbs.schedules.estimate(schedule_id, days)))
+
+
+@router.get("/{schedule_id}/budget", response_model=ShownBudgetUse)
+@needs(Right.READ)
+def budget(schedule_id: ScheduleId, asked: Asked) -> Response:
+    """How much of its own budget is used, and from when there is room for its next slot; 404 when it has none."""
+    return answered(ShownBudgetUse.model_validate(asked.verbs.schedules.budget(schedule_id)))
 
 
 @router.get("/{schedule_id}/gaps", response_model=Listed[ShownGap])
