@@ -120,7 +120,22 @@ def test_what_vanished_and_is_paused_already_is_not_told_to_be_as_declared(folio
     shown = foliot("schedule", "plan", "-f", str(file), "--check").splitlines()
     assert shown[0] == f"{set_in(file)}, planned: 1 vanished (paused already), 1 as declared"
     assert shown[1] == f"- {digest}: vanished, it stays paused: mine"
-    assert foliot("schedule", "apply", "-f", str(file)).startswith(f"{set_in(file)}, planned: 1 vanished")
+    assert foliot("schedule", "apply", "-f", str(file)).startswith(f"{set_in(file)}, applied: 1 vanished")
+
+
+def test_what_vanished_is_not_exported_also_when_somebody_had_paused_it_before(foliot: CommandLine, file: Path) -> None:
+    """Whose pause it was hid that it had vanished: who committed the export had declared it again."""
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    foliot("schedule", "pause", f"{set_in(file)}-weekly", "--note", "mine")
+    whole = yaml.safe_load(file.read_text())
+    file.write_text(yaml.safe_dump({**whole, "schedules": whole["schedules"][:1]}))
+    foliot("schedule", "apply", "-f", str(file))
+    exported = foliot.json("schedule", "export", "--set", set_in(file))
+    assert [one["name"] for one in exported["schedules"]] == [f"{set_in(file)} digest"]
+    file.write_text(yaml.safe_dump(whole))
+    foliot("schedule", "apply", "-f", str(file))
+    assert foliot.json("schedule", "show", f"{set_in(file)}-weekly")["note"] == "mine"
+    assert len(foliot.json("schedule", "export", "--set", set_in(file))["schedules"]) == 2
 
 
 def test_names_of_what_is_exported_can_be_chosen(foliot: CommandLine, file: Path) -> None:

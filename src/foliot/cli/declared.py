@@ -90,12 +90,14 @@ def apply(
     wanted = {**declared_in(file, set_name), "overwrite": overwrite}
     if dry_run or not yes:
         planned = session.client.post("/schedules/plan", wanted)
-        if dry_run or all(one["measure"] in _IDLE for one in planned["schedules"]):
+        if dry_run:
             _show(session, planned)
             return
-        for line in _lines(planned):
-            session.say(line)
-        check_meant("Apply this?", yes)
+        # Also what changes nothing is applied: how the file says it, and what has vanished from it, is remembered.
+        if any(one["measure"] not in _IDLE for one in planned["schedules"]):
+            for line in _lines(planned):
+                session.say(line)
+            check_meant("Apply this?", yes)
     with working(session, f"applying {len(wanted['schedules'])} schedules"):
         applied = session.client.post("/schedules/apply", wanted if user is None else {**wanted, "user": user})
     _show(session, applied)
@@ -108,7 +110,7 @@ def export(
 ) -> None:
     """Write schedules as `apply` reads them: those of a set, those that are named, or all that nobody declares.
 
-    What vanished from its set, and is paused for that, is left out unless it is named.
+    What vanished from its set, and is paused, is left out unless it is named.
 
     \b
     Examples:
@@ -123,7 +125,7 @@ def export(
         session.say(f"foliot: schedules of other sets are left out, export each by --set: {', '.join(others)}")
         items = [item for item in items if item["set"] not in others]
     if not schedules and (gone := sum(item["vanished"] for item in items)):
-        session.say(f"foliot: {gone} that vanished from the set, and are paused for that, are left out")
+        session.say(f"foliot: {gone} that vanished from the set, and are paused, are left out")
         items = [item for item in items if not item["vanished"]]
     written = [{"name": item["name"], **item["options"]} for item in items]
     if schedules:
