@@ -163,7 +163,8 @@ def import_crontab(
 ) -> None:
     """Turn a crontab into a file that `apply` reads, for targets of yours. Offline.
 
-    A command becomes the input of its target, as {"command": "..."}. Warnings go to standard error.
+    A command becomes the input of its target, as {"command": "..."}. Warnings go to standard error. The exit code is 2
+    when an entry became no schedule; where none did, nothing is written.
 
     \b
     Examples:
@@ -180,10 +181,18 @@ def import_crontab(
         session.say(
             "foliot: times of a crontab are those of its machine: they are taken for UTC, unless --timezone says"
         )
-    for warning in sorted([*warnings, *more]):
+    said = sorted([*warnings, *more])
+    for warning in said:
         session.say(f"foliot: {warning}")
-    session.say(f"foliot: {len(schedules)} of {len(lines)} entries became schedules")
-    _print_set(session, set_name, schedules)
+    if schedules:
+        _print_set(session, set_name, schedules)
+    total = len(schedules) + sum(warning.is_refused for warning in said)
+    if not total:
+        raise Invalid(f"there is no entry in {file!r} that could become a schedule: `crontab -l` prints a user's")
+    became = f"{len(schedules)} of {total} entries became schedules"
+    if len(schedules) < total:
+        raise Invalid(f"{became}: mend the others, or take them out of the crontab")
+    session.say(f"foliot: {became}")
 
 
 def _print_set(session: Session, name: str, schedules: Sequence[Item]) -> None:
