@@ -114,6 +114,8 @@ def test_a_backfill_of_nothing_is_said_to_be_none_and_not_begun(foliot: CommandL
     again = foliot.run("schedule", "backfill", name, *RANGE, "--wait")
     assert (again.exit_code, again.stdout) == (0, "")
     assert "there is nothing to run" in again.stderr
+    assert foliot.json("schedule", "backfill", name, *RANGE, "--yes")["total"] == 0
+    assert foliot("schedule", "backfill", name, *RANGE, "--yes", "-o", "name") == ""
     assert len(foliot("backfill", "list", name, "-o", "name").split()) == 1
 
 

@@ -189,6 +189,8 @@ def delete(session: Session, schedule: ScheduleId, yes: Yes = False, dry_run: Dr
     check_meant(f"Delete {found['id']}?", yes)
     session.client.write("DELETE", path_of("schedules", found["id"]))
     session.say(f"foliot: {found['id']} is deleted")
+    if not session.is_for_people:
+        session.show(found, SCHEDULE)
 
 
 app.command("plan")(asking(declared.plan))
