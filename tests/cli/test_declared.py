@@ -84,6 +84,14 @@ def test_what_is_exported_plans_nothing(foliot: CommandLine, file: Path, tmp_pat
     assert shown == f"{set_in(file)}, planned: 2 as declared\n"
 
 
+def test_the_set_is_the_one_that_is_given_and_else_the_files(foliot: CommandLine, file: Path) -> None:
+    """It was told to be the file's where that has one."""
+    assert foliot("schedule", "plan", "-f", str(file), "--set", "given").startswith("given, planned")
+    assert foliot("schedule", "plan", "-f", str(file)).startswith(f"{set_in(file)}, planned")
+    said = " ".join(foliot("schedule", "plan", "--help").split())
+    assert "The name of the set; else the one that the file says." in said
+
+
 def test_what_vanished_is_paused(foliot: CommandLine, file: Path) -> None:
     foliot("schedule", "apply", "-f", str(file), "--yes")
     file.write_text(f"set: {set_in(file)}\nschedules: []\n")

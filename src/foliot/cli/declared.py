@@ -15,7 +15,9 @@ from foliot.cli.session import Session, path_of
 from foliot.domain.errors import Invalid, NotFound, Refusal
 
 File = Annotated[str, Option("--file", "-f", metavar="FILE", help="The declared set, as YAML; - is standard input.")]
-SetName = Annotated[str | None, Option("--set", metavar="NAME", help="The name of the set, if the file has none.")]
+SetName = Annotated[
+    str | None, Option("--set", metavar="NAME", help="The name of the set; else the one that the file says.")
+]
 Overwrite = Annotated[bool, Option("--overwrite", help="Also what somebody has changed since it was applied last.")]
 User = Annotated[str | None, Option("--user", help="Whose the schedules are to be; for admins.")]
 
