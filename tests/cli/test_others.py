@@ -31,7 +31,7 @@ def test_a_grant_is_made_extended_and_revoked(foliot: CommandLine) -> None:
 
 def test_everything_is_permitted_when_that_is_said_besides(foliot: CommandLine) -> None:
     said = foliot.refused(2, "grant", "create", "--scope", EVERYTHING)
-    assert "say `everything` besides, or name targets" in said
+    assert "say --everything besides, or name targets" in said
     made = foliot.json("grant", "create", "--scope", EVERYTHING, "--everything")
     assert made["scopes"] == [EVERYTHING]
     narrow = foliot.json("grant", "create", "--scope", "graph:execute:python:digest")["id"]
@@ -106,6 +106,25 @@ def test_a_backfill_is_shown_first_and_waited_for(foliot: CommandLine, name: str
     assert (done["started"], done["running"]) == (3, 0)
     assert foliot("backfill", "list", name, "-o", "name") == f"{done['id']}\n"
     assert foliot.json("backfill", "show", str(done["id"]))["done"] == 3
+
+
+def test_what_is_refused_is_called_as_it_was_typed(foliot: CommandLine, name: str) -> None:
+    """By the names that it has over HTTP: start, end, scopes, expires_at."""
+    foliot("schedule", "create", name, *DAILY)
+    backwards = ("--from", "2026-11-03T00:00:00Z", "--to", "2026-11-01T00:00:00Z")
+    for words, said in (
+        (("schedule", "times", name, "--from", "2026-10-23"), "--from takes a moment"),
+        (("schedule", "times", name, "--to", "soon"), "--to takes a moment"),
+        (("schedule", "times", name, *backwards), "--to takes a moment not before --from"),
+        (("schedule", "backfill", name, *backwards), "--to takes a moment not before --from"),
+        (("simulate", "--days", "-3"), "--days takes more than 0 and at most 84,180, got -3"),
+        (("grant", "create"), "--scope, such as graph:execute:python:digest"),
+        (("grant", "create", "--scope", "graph:execute:*"), "say --everything besides"),
+        (("grant", "extend", "grant-1", "--scope", "graph:execute:*"), "say --everything besides"),
+        (("grant", "extend", "grant-1", "--expires", "soon"), "--expires takes a moment"),
+        (("key", "create", "mine", "--expires", "soon"), "--expires takes a moment"),
+    ):
+        assert said in foliot.refused(2, *words), words
 
 
 def test_a_backfill_of_nothing_is_said_to_be_none_and_not_begun(foliot: CommandLine, name: str) -> None:

@@ -6,7 +6,7 @@ from typer import Argument, Option
 
 from foliot.cli.completion import complete_schedules
 from foliot.cli.consent import DryRun, Yes, check_meant
-from foliot.cli.given import json_given
+from foliot.cli.given import check_range, json_given
 from foliot.cli.lazily import new_app
 from foliot.cli.output import Output
 from foliot.cli.session import Session, asking, path_of
@@ -45,6 +45,7 @@ def start_backfill(
       foliot schedule backfill digest --from 2026-11-01T00:00:00Z --to 2026-11-15T00:00:00Z --yes --wait
     """
     check_timeout(wait, timeout)
+    check_range(start, end)
     path = path_of("schedules", schedule, "backfills")
     body: dict[str, Any] = {"start": start, "end": end, "which": which, "order": order}
     body |= {"concurrency": concurrency, "overlap": overlap, "input": json_given("--input", input)}
