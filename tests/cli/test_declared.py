@@ -169,6 +169,7 @@ def test_what_a_program_declares_is_there_but_not_exported(foliot: CommandLine, 
         ("schedules: []", "does not say which set it is"),
         ("set: a\nschedules: []\nmore: 1", "takes set and schedules, got more"),
         ("set: a\nschedules:\n- name: x\n  cron: 0 25 * * *", "takes 0-23"),
+        ("set: a\nschedules:\n- name: x\n  every: 1h\n- name: X\n  every: 2h", "take different names, got 'x'"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_in_words(foliot: CommandLine, tmp_path: Path, text: str, said: str) -> None:
