@@ -81,14 +81,32 @@ def test_whatever_the_command_is_it_has_a_name(command: str) -> None:
 
 
 def test_the_command_writes_a_file_that_apply_reads(foliot: CommandLine, tmp_path: Path) -> None:
-    (tmp_path / "crontab").write_text(CRONTAB)
+    (tmp_path / "crontab").write_text("30 2 * * * backup.sh\n@daily report\n")
     result = foliot.run("schedule", "import-crontab", str(tmp_path / "crontab"), "--target", "digest", "--set", "cron")
     assert result.exit_code == 0
-    assert "5 of 7 entries became schedules" in result.stderr
+    assert "2 of 2 entries became schedules" in result.stderr
     assert "taken for UTC" in result.stderr
     (tmp_path / "schedules.yaml").write_text(result.stdout)
+    assert len(yaml.safe_load(result.stdout)["schedules"]) == 2
+    assert "2 to create" in foliot("schedule", "plan", "-f", str(tmp_path / "schedules.yaml"))
+
+
+def test_who_goes_by_the_exit_code_learns_that_an_entry_was_left_out(foliot: CommandLine, tmp_path: Path) -> None:
+    """It was 0, also when nothing was left, and lines that could not be read were no entries."""
+    (tmp_path / "crontab").write_text(CRONTAB)
+    result = foliot.run("schedule", "import-crontab", str(tmp_path / "crontab"), "--target", "digest")
+    assert result.exit_code == 2
+    assert "5 of 8 entries became schedules: mend the others" in result.stderr
     assert len(yaml.safe_load(result.stdout)["schedules"]) == 5
-    assert "5 to create" in foliot("schedule", "plan", "-f", str(tmp_path / "schedules.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [(CRONTAB, "0 of 8 entries became schedules"), ("# nothing\nSHELL=/bin/sh\n", "no entry in")]
+)
+def test_no_set_without_schedules_is_written(foliot: CommandLine, tmp_path: Path, text: str, said: str) -> None:
+    """To apply it would have paused all that the set had."""
+    (tmp_path / "crontab").write_text(text)
+    assert said in foliot.refused(2, "schedule", "import-crontab", str(tmp_path / "crontab"))
 
 
 def test_a_mapping_that_is_none_and_a_zone_that_is_none_are_refused(foliot: CommandLine, tmp_path: Path) -> None:

@@ -84,6 +84,14 @@ def test_what_is_exported_plans_nothing(foliot: CommandLine, file: Path, tmp_pat
     assert shown == f"{set_in(file)}, planned: 2 as declared\n"
 
 
+def test_the_set_is_the_one_that_is_given_and_else_the_files(foliot: CommandLine, file: Path) -> None:
+    """It was told to be the file's where that has one."""
+    assert foliot("schedule", "plan", "-f", str(file), "--set", "given").startswith("given, planned")
+    assert foliot("schedule", "plan", "-f", str(file)).startswith(f"{set_in(file)}, planned")
+    said = " ".join(foliot("schedule", "plan", "--help").split())
+    assert "The name of the set; else the one that the file says." in said
+
+
 def test_what_vanished_is_paused(foliot: CommandLine, file: Path) -> None:
     foliot("schedule", "apply", "-f", str(file), "--yes")
     file.write_text(f"set: {set_in(file)}\nschedules: []\n")
@@ -120,7 +128,22 @@ def test_what_vanished_and_is_paused_already_is_not_told_to_be_as_declared(folio
     shown = foliot("schedule", "plan", "-f", str(file), "--check").splitlines()
     assert shown[0] == f"{set_in(file)}, planned: 1 vanished (paused already), 1 as declared"
     assert shown[1] == f"- {digest}: vanished, it stays paused: mine"
-    assert foliot("schedule", "apply", "-f", str(file)).startswith(f"{set_in(file)}, planned: 1 vanished")
+    assert foliot("schedule", "apply", "-f", str(file)).startswith(f"{set_in(file)}, applied: 1 vanished")
+
+
+def test_what_vanished_is_not_exported_also_when_somebody_had_paused_it_before(foliot: CommandLine, file: Path) -> None:
+    """Whose pause it was hid that it had vanished: who committed the export had declared it again."""
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    foliot("schedule", "pause", f"{set_in(file)}-weekly", "--note", "mine")
+    whole = yaml.safe_load(file.read_text())
+    file.write_text(yaml.safe_dump({**whole, "schedules": whole["schedules"][:1]}))
+    foliot("schedule", "apply", "-f", str(file))
+    exported = foliot.json("schedule", "export", "--set", set_in(file))
+    assert [one["name"] for one in exported["schedules"]] == [f"{set_in(file)} digest"]
+    file.write_text(yaml.safe_dump(whole))
+    foliot("schedule", "apply", "-f", str(file))
+    assert foliot.json("schedule", "show", f"{set_in(file)}-weekly")["note"] == "mine"
+    assert len(foliot.json("schedule", "export", "--set", set_in(file))["schedules"]) == 2
 
 
 def test_names_of_what_is_exported_can_be_chosen(foliot: CommandLine, file: Path) -> None:
@@ -146,6 +169,7 @@ def test_what_a_program_declares_is_there_but_not_exported(foliot: CommandLine, 
         ("schedules: []", "does not say which set it is"),
         ("set: a\nschedules: []\nmore: 1", "takes set and schedules, got more"),
         ("set: a\nschedules:\n- name: x\n  cron: 0 25 * * *", "takes 0-23"),
+        ("set: a\nschedules:\n- name: x\n  every: 1h\n- name: X\n  every: 2h", "take different names, got 'x'"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_in_words(foliot: CommandLine, tmp_path: Path, text: str, said: str) -> None:

@@ -60,7 +60,7 @@ def test_a_budget_without_room_says_from_when_there_is(foliot: CommandLine, serv
 
 def test_everything_is_permitted_when_that_is_said_besides(foliot: CommandLine) -> None:
     said = foliot.refused(2, "grant", "create", "--scope", EVERYTHING)
-    assert "say `everything` besides, or name targets" in said
+    assert "say --everything besides, or name targets" in said
     made = foliot.json("grant", "create", "--scope", EVERYTHING, "--everything")
     assert made["scopes"] == [EVERYTHING]
     narrow = foliot.json("grant", "create", "--scope", "graph:execute:python:digest")["id"]
@@ -137,12 +137,33 @@ def test_a_backfill_is_shown_first_and_waited_for(foliot: CommandLine, name: str
     assert foliot.json("backfill", "show", str(done["id"]))["done"] == 3
 
 
+def test_what_is_refused_is_called_as_it_was_typed(foliot: CommandLine, name: str) -> None:
+    """By the names that it has over HTTP: start, end, scopes, expires_at."""
+    foliot("schedule", "create", name, *DAILY)
+    backwards = ("--from", "2026-11-03T00:00:00Z", "--to", "2026-11-01T00:00:00Z")
+    for words, said in (
+        (("schedule", "times", name, "--from", "2026-10-23"), "--from takes a moment"),
+        (("schedule", "times", name, "--to", "soon"), "--to takes a moment"),
+        (("schedule", "times", name, *backwards), "--to takes a moment not before --from"),
+        (("schedule", "backfill", name, *backwards), "--to takes a moment not before --from"),
+        (("simulate", "--days", "-3"), "--days takes more than 0 and at most 84,180, got -3"),
+        (("grant", "create"), "--scope, such as graph:execute:python:digest"),
+        (("grant", "create", "--scope", "graph:execute:*"), "say --everything besides"),
+        (("grant", "extend", "grant-1", "--scope", "graph:execute:*"), "say --everything besides"),
+        (("grant", "extend", "grant-1", "--expires", "soon"), "--expires takes a moment"),
+        (("key", "create", "mine", "--expires", "soon"), "--expires takes a moment"),
+    ):
+        assert said in foliot.refused(2, *words), words
+
+
 def test_a_backfill_of_nothing_is_said_to_be_none_and_not_begun(foliot: CommandLine, name: str) -> None:
     foliot("schedule", "create", name, *DAILY)
     foliot("schedule", "backfill", name, *RANGE, "--yes", "--wait", "--timeout", "60s")
     again = foliot.run("schedule", "backfill", name, *RANGE, "--wait")
     assert (again.exit_code, again.stdout) == (0, "")
     assert "there is nothing to run" in again.stderr
+    assert foliot.json("schedule", "backfill", name, *RANGE, "--yes")["total"] == 0
+    assert foliot("schedule", "backfill", name, *RANGE, "--yes", "-o", "name") == ""
     assert len(foliot("backfill", "list", name, "-o", "name").split()) == 1
 
 

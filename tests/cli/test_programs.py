@@ -117,3 +117,12 @@ def test_the_starter_is_a_program_and_is_not_written_over_another(
     with pytest.raises(Conflict, match=r"there is .*new/foliot\.toml already, and nothing is overwritten"):
         init(Path("new"))
     assert not (folder / "new" / "app.py").exists()
+
+
+@pytest.mark.parametrize("name", ["app.py", "app.py/new"])
+def test_a_file_in_the_place_of_the_folder_is_in_the_way_of_the_starter(folder: Path, name: str) -> None:
+    """It was told to be asked later."""
+    (folder / "app.py").write_text("mine")
+    with pytest.raises(Conflict, match="is no folder, or is in none: name another, or remove the file that is there"):
+        init(Path(name))
+    assert (folder / "app.py").read_text() == "mine"

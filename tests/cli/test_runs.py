@@ -97,6 +97,14 @@ def test_whoever_watches_sees_runs_change_and_not_what_was_over_before(foliot: C
         assert watching.wait(10) == 130
 
 
+def test_what_has_no_end_is_not_written_as_one_whole(foliot: CommandLine) -> None:
+    """Lines came where JSON was asked for, and a list after the other."""
+    for command in (("run", "watch", "--timeout", "1s"), ("schedule", "list", "--watch")):
+        for output in ("json", "yaml"):
+            said = foliot.refused(2, *command, "-o", output)
+            assert f"takes -o jsonl, a line for each, got -o {output}" in said
+
+
 def test_an_id_of_no_characters_is_refused_in_words(foliot: CommandLine) -> None:
     assert "an id takes at least one character, got ''" in foliot.refused(2, "run", "show", "")
     assert "an id takes at least one character, got ''" in foliot.refused(2, "schedule", "delete", "", "--yes")

@@ -121,6 +121,15 @@ def test_a_deletion_shows_what_and_is_meant(foliot: CommandLine, name: str) -> N
     foliot.refused(3, "schedule", "show", name)
 
 
+def test_what_was_deleted_is_data_for_programs(foliot: CommandLine, name: str) -> None:
+    """Nothing was printed, which is no JSON."""
+    for output, read in (("json", json.loads), ("jsonl", json.loads), ("yaml", yaml.safe_load)):
+        foliot("schedule", "create", name, *DIGEST)
+        assert read(foliot("schedule", "delete", name, "--yes", "-o", output))["id"] == name
+    foliot("schedule", "create", name, *DIGEST)
+    assert foliot("schedule", "delete", name, "--yes") == ""
+
+
 def test_an_edit_changes_what_is_given_and_shows_its_effect_first(foliot: CommandLine, name: str) -> None:
     foliot("schedule", "create", name, *DIGEST, "--timeout", "5m", "--retry", "3")
     said = foliot.run("schedule", "edit", name, "--cron", "0 10 * * *", "--dry-run").stderr.splitlines()

@@ -14,7 +14,9 @@ from foliot.cli.main import app as commands
 from foliot.domain.credits import Pricing
 from foliot.domain.errors import Conflict
 from foliot.domain.instants import MICROSECONDS, instant_of
+from foliot.domain.pace import Pace
 from foliot.domain.simulation import lengths_of
+from foliot.serving import Server
 from foliot.simulator import a_rehearsal
 from foliot.testing import virtual
 from tests.cli.conftest import CommandLine, Served
@@ -257,6 +259,32 @@ def test_what_a_server_has_is_simulated(foliot: CommandLine, name: str) -> None:
     assert fires[f"{name}-paused"] == (9, {"paused": 11})
     assert fires[f"{name}-granted"] == (6, {"grant_expired": 18})
     assert f"no schedule nobody in {foliot.environment['FOLIOT_URL']}" in foliot.refused(3, "simulate", "nobody")
+
+
+def test_a_server_knows_how_long_runs_take_of_a_schedule_however_often_others_ran_since(tmp_path: Path) -> None:
+    """Only the newest 2,000 successes of all schedules together were looked at."""
+    url = f"sqlite:///{tmp_path / 'busy.db'}"
+    program = Foliot(url)
+
+    @program.graph("job")
+    async def job(input: dict[str, float], ctx: Context) -> None:
+        await asyncio.sleep(input["seconds"])
+
+    with virtual(program, "2027-03-19T20:00:00Z", database=url) as world:
+        program.schedules.create("rare", target="job", at="2027-03-19T20:00:02Z", input={"seconds": 60})
+        for number in range(30):
+            program.schedules.create(f"busy {number}", target="job", every="1s", input={"seconds": 0.5})
+        world.advance(seconds=75)
+    server = Server(program.parts.http(Pace(1e6, 10**6)), "127.0.0.1", 0)
+    server.start()
+    try:
+        key = program.parts.verbs.keys.create("test").secret
+        foliot = CommandLine({"FOLIOT_URL": server.url, "FOLIOT_KEY": str(key), "XDG_CONFIG_HOME": str(tmp_path)})
+        found = foliot.json("simulate", "rare", "busy-1", "--from", START, "--days", "0.01")
+    finally:
+        server.stop()
+        program.close()
+    assert [(one["schedule"], one["duration"]) for one in found["schedules"]] == [("busy-1", "500ms"), ("rare", "1m")]
 
 
 def test_what_is_skipped_already_does_not_fire_whoever_is_asked(foliot: CommandLine, served: Served, name: str) -> None:

@@ -86,6 +86,20 @@ def test_bash_goes_on_after_the_colons_of_a_run_and_puts_in_no_more_than_that(fo
     assert "trigger" in completed_by_bash(foliot, "foliot schedule ")
 
 
+def test_completion_is_shown_for_the_shell_that_is_named() -> None:
+    """The name was ignored, for the shell that it was asked in."""
+    for shell, word in {
+        "bash": "COMP_WORDBREAKS",
+        "zsh": "#compdef foliot",
+        "fish": "complete --command foliot",
+    }.items():
+        shown = subprocess.run([FOLIOT, "--show-completion", shell], capture_output=True, text=True, check=True)
+        assert word in shown.stdout, shell
+    refused = subprocess.run([FOLIOT, "--show-completion", "tcsh"], capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--show-completion takes bash, zsh, fish, or nothing" in refused.stderr
+
+
 def test_typer_has_the_places_that_our_script_for_bash_takes() -> None:
     shown = subprocess.run(
         [FOLIOT], env={**os.environ, "_FOLIOT_COMPLETE": "source_bash"}, capture_output=True, text=True, check=False

@@ -19,5 +19,5 @@ def test_a_webhook_is_made_shown_listed_and_deleted(foliot: CommandLine, webhook
     assert webhook in foliot("webhook", "list", "-o", "name")
     assert foliot.json("webhook", "deliveries", webhook) == []
     assert "nobody here to ask" in foliot.refused(2, "webhook", "delete", webhook)
-    foliot("webhook", "delete", webhook, "--yes")
+    assert foliot.json("webhook", "delete", webhook, "--yes")["id"] == webhook
     foliot.refused(3, "webhook", "show", webhook)

@@ -34,3 +34,8 @@ def test_what_is_kept_and_moved_adds_up_to_what_was_to_come() -> None:
     found = compared(Spec(cron="*/10 * * * *"), Spec(cron="*/15 * * * *"), 6)
     assert (found.kept, found.moved, found.added) == (2, 4, 2)
     assert [instant - NOON for instant in found.after[:2]] == [900, 1800]
+
+
+def test_what_is_added_is_counted_up_to_the_last_of_the_times_that_were_to_come() -> None:
+    found = compared(Spec(cron="0 9 * * *"), Spec(cron="0 10 * * *"))
+    assert (found.kept, found.moved, found.added) == (0, 20, 19)

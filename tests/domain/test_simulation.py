@@ -133,9 +133,11 @@ def test_more_slots_than_anybody_waits_for_are_refused_by_the_name_of_the_larges
 
 
 def test_a_stretch_of_days_is_more_than_none() -> None:
-    assert days_of(1.5) == 36 * 3600 * SECOND
-    with pytest.raises(Invalid, match="days takes more than 0"):
-        days_of(0)
+    """It was told in seconds what was given in days."""
+    assert days_of("--days", 1.5) == 36 * 3600 * SECOND
+    for days, said in ((0, "0"), (-3, "-3"), (float("nan"), "nan"), (1e6, "1e\\+06")):
+        with pytest.raises(Invalid, match=f"--days takes more than 0 and at most 84,180, got {said}$"):
+            days_of("--days", days)
 
 
 def test_clock_changes_surprise_where_a_time_is_fixed_and_not_where_it_comes_every_hour() -> None:

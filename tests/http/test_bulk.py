@@ -39,7 +39,7 @@ def test_many_are_created_at_once_and_the_answer_names_them_in_their_order(peopl
     [
         ({"name": "bad", "cron": "0 25 * * *"}, 422, "'bad': cron field 'hour' takes 0-23"),
         ({"name": "There"}, 409, "there is a schedule 'there' already"),
-        ({"name": "s1"}, 409, "different names"),
+        ({"name": "s1"}, 422, "different names"),
         ({"name": "bad", "user": "bob"}, 403, "may not act for"),
         ({"name": "bad", "unknown": 1}, 422, "unknown"),
     ],

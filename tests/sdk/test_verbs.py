@@ -70,7 +70,7 @@ def test_a_conflict_a_missing_one_and_a_name_twice_are_told_apart(world: World) 
     verbs.create("a", target="job", every="5m")
     with pytest.raises(Conflict, match="there is a schedule 'a' already: change that one"):
         verbs.create("A", target="job", every="5m")
-    with pytest.raises(Conflict, match="schedules take different names, got 'b' more than once"):
+    with pytest.raises(Invalid, match="schedules take different names, got 'b' more than once"):
         verbs.create_many([{"name": "b", "every": "5m"}, {"name": "B", "every": "5m"}])
     for verb in (verbs.get, verbs.pause, verbs.resume, verbs.trigger, verbs.delete, verbs.times, verbs.backfills):
         with pytest.raises(NotFound, match="there is no schedule 'c'"):

@@ -6,8 +6,9 @@ from typer import Argument, Option
 
 from foliot.cli.completion import complete_schedules
 from foliot.cli.consent import DryRun, Yes, check_meant
-from foliot.cli.given import json_given
+from foliot.cli.given import check_range, json_given
 from foliot.cli.lazily import new_app
+from foliot.cli.output import Output
 from foliot.cli.session import Session, asking, path_of
 from foliot.cli.views import BACKFILL
 from foliot.cli.waiting import Timeout, Wait, check_timeout, wait_for_backfill
@@ -44,6 +45,7 @@ def start_backfill(
       foliot schedule backfill digest --from 2026-11-01T00:00:00Z --to 2026-11-15T00:00:00Z --yes --wait
     """
     check_timeout(wait, timeout)
+    check_range(start, end)
     path = path_of("schedules", schedule, "backfills")
     body: dict[str, Any] = {"start": start, "end": end, "which": which, "order": order}
     body |= {"concurrency": concurrency, "overlap": overlap, "input": json_given("--input", input)}
@@ -56,6 +58,8 @@ def start_backfill(
         return
     if not planned["total"]:
         session.say(f"foliot: there is nothing to run: {planned['schedule']} has no such slots from {start} to {end}")
+        if session.output not in (Output.TABLE, Output.NAME):
+            session.show(planned, BACKFILL)
         return
     cost = "" if planned["credits"] is None else f", up to {planned['credits']:,} credits"
     check_meant(f"Run {planned['total']:,} slots of {planned['schedule']}{cost}?", yes)

@@ -35,6 +35,8 @@ class Warned(NamedTuple):
 
     number: int
     text: str
+    is_refused: bool = False
+    """What stands there became no schedule, though it was to."""
 
     def __str__(self) -> str:
         return f"line {self.number}: {self.text}"
@@ -61,7 +63,9 @@ def read_crontab(text: str, *, is_system: bool = False) -> tuple[list[Line], lis
             continue
         entry = _entry(line, is_system)
         if entry is None:
-            warnings.append(Warned(number, f"no schedule and command can be seen in {line.strip()[:80]!r}"))
+            warnings.append(
+                Warned(number, f"no schedule and command can be seen in {line.strip()[:80]!r}", is_refused=True)
+            )
         else:
             cron, command = entry
             shown, stdin = _without_percent(command)
@@ -80,15 +84,10 @@ def schedules_of(
     names: set[str] = set()
     for line in lines:
         zone = line.timezone or timezone
-        refusal = _refusal(line, zone)
         target = next((target for text, target in targets.items() if text in line.command), None)
-        if refusal is not None:
-            warnings.append(Warned(line.number, refusal))
-            continue
-        if target is None:
-            warnings.append(
-                Warned(line.number, f"nothing runs {line.command[:60]!r}: say what does, by --map or --target")
-            )
+        refusal = _refusal(line, zone, target)
+        if target is None or refusal is not None:
+            warnings.append(Warned(line.number, str(refusal), is_refused=True))
             continue
         if line.stdin is not None:
             warnings.append(
@@ -130,14 +129,14 @@ def _without_percent(command: str) -> tuple[str, str | None]:
     return parts[0].strip(), "\n".join(parts[1:]) if len(parts) > 1 else None
 
 
-def _refusal(line: Line, zone: str) -> str | None:
+def _refusal(line: Line, zone: str, target: str | None) -> str | None:
     if line.cron == "@reboot":
         return "@reboot names no moments: start that with the machine"
     try:
         Spec(cron=line.cron, timezone=zone).compile()
     except Refusal as refusal:
         return str(refusal)
-    return None
+    return f"nothing runs {line.command[:60]!r}: say what does, by --map or --target" if target is None else None
 
 
 def _schedule(name: str, target: str, line: Line, zone: str) -> dict[str, Any]:

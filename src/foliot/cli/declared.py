@@ -15,7 +15,9 @@ from foliot.cli.session import Session, path_of
 from foliot.domain.errors import Invalid, NotFound, Refusal
 
 File = Annotated[str, Option("--file", "-f", metavar="FILE", help="The declared set, as YAML; - is standard input.")]
-SetName = Annotated[str | None, Option("--set", metavar="NAME", help="The name of the set, if the file has none.")]
+SetName = Annotated[
+    str | None, Option("--set", metavar="NAME", help="The name of the set; else the one that the file says.")
+]
 Overwrite = Annotated[bool, Option("--overwrite", help="Also what somebody has changed since it was applied last.")]
 User = Annotated[str | None, Option("--user", help="Whose the schedules are to be; for admins.")]
 
@@ -90,12 +92,14 @@ def apply(
     wanted = {**declared_in(file, set_name), "overwrite": overwrite}
     if dry_run or not yes:
         planned = session.client.post("/schedules/plan", wanted)
-        if dry_run or all(one["measure"] in _IDLE for one in planned["schedules"]):
+        if dry_run:
             _show(session, planned)
             return
-        for line in _lines(planned):
-            session.say(line)
-        check_meant("Apply this?", yes)
+        # Also what changes nothing is applied: how the file says it, and what has vanished from it, is remembered.
+        if any(one["measure"] not in _IDLE for one in planned["schedules"]):
+            for line in _lines(planned):
+                session.say(line)
+            check_meant("Apply this?", yes)
     with working(session, f"applying {len(wanted['schedules'])} schedules"):
         applied = session.client.post("/schedules/apply", wanted if user is None else {**wanted, "user": user})
     _show(session, applied)
@@ -108,7 +112,7 @@ def export(
 ) -> None:
     """Write schedules as `apply` reads them: those of a set, those that are named, or all that nobody declares.
 
-    What vanished from its set, and is paused for that, is left out unless it is named.
+    What vanished from its set, and is paused, is left out unless it is named.
 
     \b
     Examples:
@@ -123,7 +127,7 @@ def export(
         session.say(f"foliot: schedules of other sets are left out, export each by --set: {', '.join(others)}")
         items = [item for item in items if item["set"] not in others]
     if not schedules and (gone := sum(item["vanished"] for item in items)):
-        session.say(f"foliot: {gone} that vanished from the set, and are paused for that, are left out")
+        session.say(f"foliot: {gone} that vanished from the set, and are paused, are left out")
         items = [item for item in items if not item["vanished"]]
     written = [{"name": item["name"], **item["options"]} for item in items]
     if schedules:
@@ -161,7 +165,8 @@ def import_crontab(
 ) -> None:
     """Turn a crontab into a file that `apply` reads, for targets of yours. Offline.
 
-    A command becomes the input of its target, as {"command": "..."}. Warnings go to standard error.
+    A command becomes the input of its target, as {"command": "..."}. Warnings go to standard error. The exit code is 2
+    when an entry became no schedule; where none did, nothing is written.
 
     \b
     Examples:
@@ -178,10 +183,18 @@ def import_crontab(
         session.say(
             "foliot: times of a crontab are those of its machine: they are taken for UTC, unless --timezone says"
         )
-    for warning in sorted([*warnings, *more]):
+    said = sorted([*warnings, *more])
+    for warning in said:
         session.say(f"foliot: {warning}")
-    session.say(f"foliot: {len(schedules)} of {len(lines)} entries became schedules")
-    _print_set(session, set_name, schedules)
+    if schedules:
+        _print_set(session, set_name, schedules)
+    total = len(schedules) + sum(warning.is_refused for warning in said)
+    if not total:
+        raise Invalid(f"there is no entry in {file!r} that could become a schedule: `crontab -l` prints a user's")
+    became = f"{len(schedules)} of {total} entries became schedules"
+    if len(schedules) < total:
+        raise Invalid(f"{became}: mend the others, or take them out of the crontab")
+    session.say(f"foliot: {became}")
 
 
 def _print_set(session: Session, name: str, schedules: Sequence[Item]) -> None:

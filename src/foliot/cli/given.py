@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from foliot.domain.errors import Invalid
+from foliot.domain.instants import instant_of
 
 
 def text_in(file: str) -> str:
@@ -55,6 +56,20 @@ def labels_given(texts: Iterable[str] | None, option: str = "--label") -> dict[s
             raise Invalid(f"{option} takes name=value, such as team=mail, got {text!r}")
         labels[name] = value
     return labels or None
+
+
+def moment_given(option: str, text: str | None) -> str | None:
+    """As it was written; None when nothing is given."""
+    if text is not None:
+        instant_of(text, option)
+    return text
+
+
+def check_range(start: str | None, end: str | None) -> None:
+    """Invalid when what `--from` and `--to` say are no moments, or the last is before the first."""
+    first, last = moment_given("--from", start), moment_given("--to", end)
+    if first is not None and last is not None and instant_of(last, "--to") < instant_of(first, "--from"):
+        raise Invalid(f"--to takes a moment not before --from, got {last} before {first}")
 
 
 def document_in(file: str) -> Any:

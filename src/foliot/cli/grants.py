@@ -1,16 +1,18 @@
 """`foliot grant`: permissions, by which everything runs."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from foliot.cli.completion import complete_grants
 from foliot.cli.consent import Yes, check_meant
-from foliot.cli.given import json_given
+from foliot.cli.given import json_given, moment_given
 from foliot.cli.lazily import new_app
 from foliot.cli.session import Limit, Session, asking, path_of
 from foliot.cli.views import GRANT
 from foliot.domain.errors import Invalid
+from foliot.domain.grants import EVERYTHING
 
 app = new_app("Make, look at, extend and revoke permissions.")
 
@@ -43,7 +45,11 @@ def create_grant(
       foliot grant create --user ann --scope 'graph:execute:http:*' --budget '{"credits": 5000, "per": "day"}'
       foliot grant create --scope 'graph:execute:*' --everything
     """
-    said = {"scopes": scope or [], "user": user, "expires_at": expires, "budget": json_given("--budget", budget)}
+    if not scope:
+        raise Invalid("say what is permitted: --scope, such as graph:execute:python:digest; several times")
+    _check_everything(scope, everything)
+    said = {"scopes": scope, "user": user, "expires_at": moment_given("--expires", expires)}
+    said |= {"budget": json_given("--budget", budget)}
     wanted = {name: value for name, value in said.items() if value is not None}
     wanted |= {"everything": True} if everything else {}
     session.show(session.client.post("/grants", wanted), GRANT)
@@ -96,10 +102,12 @@ def extend_grant(
       foliot grant extend grant-7 --expires 2028-01-01T00:00:00Z
       foliot grant extend grant-7 --budget '{"credits": 9000, "per": "day"}'
     """
-    said: dict[str, Any] = {"scopes": scope or None, "expires_at": expires, "budget": json_given("--budget", budget)}
+    said: dict[str, Any] = {"scopes": scope or None, "expires_at": moment_given("--expires", expires)}
+    said |= {"budget": json_given("--budget", budget)}
     changes = {name: value for name, value in said.items() if value is not None}
     if not changes or (everything and not scope):
         raise Invalid("say what is to change: --expires, --scope or --budget; --everything goes with a --scope")
+    _check_everything(scope or [], everything)
     changes |= {"everything": True} if everything else {}
     session.show(session.client.write("PATCH", path_of("grants", grant), changes), GRANT)
 
@@ -123,3 +131,10 @@ def revoke_grant(
         found = session.client.get(path_of("grants", grant))
         check_meant(f"Revoke {found['id']} of {found['user']}, for {', '.join(found['scopes'])}?", yes)
     session.show(session.client.post(path_of("grants", grant, "revoke"), {"stop": stop}), GRANT)
+
+
+def _check_everything(scopes: Sequence[str], everything: bool) -> None:
+    if EVERYTHING in scopes and not everything:
+        raise Invalid(
+            f"{EVERYTHING!r} permits every target there will ever be: say --everything besides, or name targets"
+        )

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from foliot.cli.lazily import Lazily, Module
-from foliot.cli.shells import teach_bash
+from foliot.cli.shells import teach_typer
 
 COMMANDS = {
     "serve": Module("foliot.cli.serve", "serve", "run a program's schedules, and answer requests about them"),
@@ -72,7 +72,7 @@ def _all(
 
 def main() -> None:
     output = sys.stdout
-    teach_bash(sys.argv[1:])
+    teach_typer(sys.argv[1:])
     try:
         try:
             app(prog_name="foliot")

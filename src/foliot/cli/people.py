@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from foliot.cli.consent import Yes, check_meant
+from foliot.cli.given import moment_given
 from foliot.cli.lazily import new_app
 from foliot.cli.output import View
 from foliot.cli.profile import Profile, api_key, profile_path, read_profile, server_url, write_profile
@@ -60,7 +61,7 @@ def create_key(
       foliot key create ci --right read --expires 2027-01-01T00:00:00Z > ci.key
       foliot key create first --database sqlite:///foliot.db --save
     """
-    wanted = {"name": name, "user": user, "rights": right or None, "expires_at": expires}
+    wanted = {"name": name, "user": user, "rights": right or None, "expires_at": moment_given("--expires", expires)}
     given = {option: value for option, value in wanted.items() if value is not None}
     made = session.client.post("/keys", given) if database is None else _made_in(database, given)
     if made["secret"] is None:

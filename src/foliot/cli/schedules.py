@@ -9,7 +9,7 @@ from foliot.cli.backfills import start_backfill
 from foliot.cli.completion import complete_schedules
 from foliot.cli.consent import DryRun, Yes, check_meant
 from foliot.cli.filters import Filter, filtering
-from foliot.cli.given import json_given
+from foliot.cli.given import check_range, json_given
 from foliot.cli.lazily import new_app
 from foliot.cli.output import View
 from foliot.cli.session import Limit, Session, asking, path_of, printing
@@ -88,6 +88,7 @@ def times(
       foliot schedule times digest --count 3
       foliot schedule times digest --from 2026-11-01T00:00:00Z --to 2026-12-01T00:00:00Z
     """
+    check_range(start, end)
     query = {"start": start, "end": end, "count": count}
     found = session.client.get(path_of("schedules", schedule, "times"), query)
     session.show_all([{"at": moment} for moment in found["items"]], _TIME)
@@ -192,6 +193,8 @@ def delete(session: Session, schedule: ScheduleId, yes: Yes = False, dry_run: Dr
     check_meant(f"Delete {found['id']}?", yes)
     session.client.write("DELETE", path_of("schedules", found["id"]))
     session.say(f"foliot: {found['id']} is deleted")
+    if not session.is_for_people:
+        session.show(found, SCHEDULE)
 
 
 app.command("plan")(asking(declared.plan))

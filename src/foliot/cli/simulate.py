@@ -72,7 +72,7 @@ def simulate(
 
     if file is not None and database is not None:
         raise Invalid("simulate takes --file or --database, not both")
-    length, said = days_of(days), lengths_of(durations or [])
+    length, said = days_of("--days", days), lengths_of(durations or [])
     begins = SystemClock().now() if start is None else instant_of(start, "--from")
     begins -= begins % MICROSECONDS
     with a_rehearsal(begins, pricing_of()) as rehearsal:

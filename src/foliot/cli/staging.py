@@ -1,6 +1,5 @@
 """What is brought onto the rehearsal of a simulation: a file's schedules, a database's, or a server's."""
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
@@ -18,9 +17,6 @@ from foliot.services.grants import GrantVerbs
 from foliot.simulator import PastRuns, Rehearsal
 from foliot.stores.upkeep import check_current
 from foliot.wiring import Parts
-
-_RUNS = 2000
-"""So many of the newest runs on a server say how long runs take."""
 
 
 def fill_from_file(rehearsal: Rehearsal, file: str, only: Collection[str] | None) -> Mapping[str, PastRuns]:
@@ -90,19 +86,24 @@ def _skip(session: Session, rehearsal: Rehearsal, item: Item) -> None:
 
 def _past(session: Session, rehearsal: Rehearsal, items: Collection[Item]) -> dict[str, PastRuns]:
     """How long its last successes took, and what one may cost; and on the rehearsal, what is skipped already."""
-    lengths: dict[str, list[int]] = defaultdict(list)
-    for run in session.client.items("/runs", {"status": "success"}, _RUNS):
-        took = lengths[run["schedule"]]
-        if run["started_at"] is not None and len(took) < RECENT:
-            took.append(instant_of(run["ended_at"], "ended_at") - instant_of(run["started_at"], "started_at"))
     past = {}
-    with working(session, "asking what runs cost, and what is skipped") as bar:
+    with working(session, "asking what runs take and cost, and what is skipped") as bar:
         for number, item in enumerate(items, 1):
             _skip(session, rehearsal, item)
             estimate: dict[str, Any] = session.client.get(f"{path_of('schedules', item['id'])}/estimate", {"days": 1})
-            past[item["id"]] = PastRuns(lengths[item["id"]], estimate["credits_each"])
+            past[item["id"]] = PastRuns(_lengths(session, item["id"]), estimate["credits_each"])
             bar.move(number, len(items))
     return past
+
+
+def _lengths(session: Session, schedule: str) -> list[int]:
+    """In microseconds. Asked of each by itself: among everybody's, those of the busy would crowd out the others."""
+    successes = session.client.items("/runs", {"schedule": schedule, "status": "success"}, RECENT)
+    return [
+        instant_of(run["ended_at"], "ended_at") - instant_of(run["started_at"], "started_at")
+        for run in successes
+        if run["started_at"] is not None
+    ]
 
 
 def _id(one: Any) -> str:

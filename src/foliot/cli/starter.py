@@ -70,6 +70,10 @@ def init(
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in _FILES.items():
             (folder / name).write_text(text)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise Conflict(
+            f"{folder} is no folder, or is in none: name another, or remove the file that is there"
+        ) from error
     except OSError as error:
         raise Unavailable(f"{folder} cannot be written: {error.strerror}") from error
     go = "" if folder == Path() else f"cd {folder}{os.linesep}"

@@ -89,6 +89,8 @@ def delete_webhook(session: Session, webhook: WebhookId, yes: Yes = False) -> No
     check_meant(f"Delete {found['id']}, which tells {found['url']}?", yes)
     session.client.write("DELETE", path_of("webhooks", webhook))
     session.say(f"foliot: {webhook} is deleted")
+    if not session.is_for_people:
+        session.show(found, _WEBHOOK)
 
 
 @app.command("deliveries")

@@ -16,7 +16,7 @@ class Comparison(NamedTuple):
     moved: int
     """and so many are not."""
     added: int
-    """So many times after, no later than the last of those before, were none before."""
+    """So many times after, no later than the last of those before, were none: those in place of the moved, too."""
 
     @property
     def sentence(self) -> str:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from foliot.domain.clock_changes import ClockChange, clock_changes
-from foliot.domain.durations import Span, positive_span_of, span_of
+from foliot.domain.durations import Span, span_of
 from foliot.domain.errors import Invalid
+from foliot.domain.instants import MICROSECONDS
 from foliot.domain.runs import OPEN, Reason, Status
 from foliot.domain.schedule import slug_of
 from foliot.domain.times import Times
@@ -17,6 +18,8 @@ DEFAULT_LENGTH = 1_000_000
 """How long a run takes of which nothing is known, in microseconds."""
 MOST_SLOTS = 1_000_000
 """More would take longer than anybody waits without having said so."""
+_MOST_DAYS = 230 * 366
+"""From the first year that there are times of to the last."""
 
 
 class SimulatedRun(NamedTuple):
@@ -114,9 +117,12 @@ def check_size(slots: Mapping[str, int], most: int) -> None:
         )
 
 
-def days_of(days: float) -> int:
-    """A stretch of time in microseconds."""
-    return positive_span_of("days", days * 86_400)
+def days_of(name: str, days: float) -> int:
+    """A stretch of time in microseconds; Invalid, by the name of the option, when it is none."""
+    length = days * 86_400 * MICROSECONDS
+    if not 1 <= length <= _MOST_DAYS * 86_400 * MICROSECONDS:
+        raise Invalid(f"{name} takes more than 0 and at most {_MOST_DAYS:,}, got {days:g}")
+    return round(length)
 
 
 def forecast(

@@ -40,6 +40,8 @@ MOST_DECLARED = 1000
 COMPARED = 20
 """So many of the times to come are compared, and the first of them shown."""
 _SHOWN = 3
+_VANISHED = "vanished"
+"""Kept beside what the set said last, which takes no option of that name: a pause of somebody's would not tell."""
 _SPANS = ("catchup_window", "grace", "lookahead", "timeout")
 
 
@@ -89,7 +91,7 @@ class Written(NamedTuple):
     """The one that declares it."""
     options: Options
     is_vanished: bool
-    """It is in its set no more, and paused for that: to declare it would resume it."""
+    """It is in its set no more, and paused, by `apply` or somebody before: to write it down is to declare it again."""
 
 
 class _Wanted(NamedTuple):
@@ -209,12 +211,12 @@ class DeclarationVerbs:
                 f"{wanted.id!r} is declared by {found.row.app!r}: take it out of one of them, or give it another name"
             )
         live = stored_form(found.row)
-        last = stored_of(found.row.name, json.loads(found.row.declared or "{}")) if is_own else None
+        last = stored_of(found.row.name, _last_said(found.row)) if is_own else None
         differences, stored = judge(live, last, wanted.stored, overwrite=overwrite)
         measure = Measure.NONE if stored == live else Measure.CHANGE
         if not is_own:
             measure = Measure.ADOPT
-        if _has_vanished(tx, found.row, found.state):
+        if _is_paused_for_that(tx, found.row, found.state):
             measure = Measure.RESUME
         return _Case(wanted.id, measure, one, found, stored, differences)
 
@@ -243,8 +245,14 @@ def _belongs(row: ScheduleRow, named: str) -> bool:
     return row.app == named and row.declared is not None and row.deleted_at is None
 
 
-def _has_vanished(tx: Transaction, row: ScheduleRow, state: State) -> bool:
+def _is_paused_for_that(tx: Transaction, row: ScheduleRow, state: State) -> bool:
+    """Whether it is paused because it vanished, and by nobody else."""
     return state.is_paused(tx.now) and row.paused_by == NO_LONGER_DECLARED
+
+
+def _has_vanished(tx: Transaction, row: ScheduleRow, state: State) -> bool:
+    is_known = row.declared is not None and _VANISHED in json.loads(row.declared)
+    return _is_paused_for_that(tx, row, state) or (is_known and state.is_paused(tx.now))
 
 
 def _vanished(tx: Transaction, found: Found) -> _Case:
@@ -260,8 +268,8 @@ def _carry_out(tx: Transaction, entries: Entries, named: str, case: _Case) -> No
         return
     if case.measure is Measure.PAUSE:
         pause_schedule(tx, entries, found, f"no longer declared by {named}", NO_LONGER_DECLARED)
-        return
     if case.wanted is None:
+        _keep(tx, found.row, named, {**_last_said(found.row), _VANISHED: True})
         return
     assert case.stored is not None, "what is wanted is something"
     if case.stored != stored_form(found.row):
@@ -269,13 +277,23 @@ def _carry_out(tx: Transaction, entries: Entries, named: str, case: _Case) -> No
     if case.measure is Measure.RESUME:
         row, (state,) = tx.configurations([found.row.ref])[0], tx.states([found.row.ref])
         resume_schedule(tx, entries, Found(row, state, scheduled(row)))
-    kept = _kept(case.wanted.options)
-    if (found.row.app, found.row.declared) != (named, kept):
-        tx.update_schedule(found.row.ref, app=named, declared=kept)
+    _keep(tx, found.row, named, case.wanted.options)
+
+
+def _keep(tx: Transaction, row: ScheduleRow, named: str, options: Options) -> None:
+    kept = _kept(options)
+    if (row.app, row.declared) != (named, kept):
+        tx.update_schedule(row.ref, app=named, declared=kept)
 
 
 def _kept(options: Options) -> str:
     return json.dumps(options, separators=(",", ":"))
+
+
+def _last_said(row: ScheduleRow) -> Options:
+    """By its set, of a schedule that is in it or was."""
+    said: Options = json.loads(row.declared or "{}")
+    return {name: value for name, value in said.items() if name != _VANISHED}
 
 
 def _written(row: ScheduleRow) -> Options:
@@ -283,7 +301,7 @@ def _written(row: ScheduleRow) -> Options:
     live = stored_form(row)
     options = options_of(live)
     if row.declared is not None:
-        said: Options = json.loads(row.declared)
+        said = _last_said(row)
         differences, _ = judge(live, None, stored_of(row.name, said), overwrite=True)
         if not differences:
             budget = {name: value for name, value in options.items() if name == "budget"}

@@ -108,10 +108,10 @@ class _FirstDue:
 
 
 def check_different(what: str, wanted: Sequence[WantedSchedule]) -> None:
-    """Conflict when two of them would be one."""
+    """Invalid when two of them would be one."""
     counts = Counter(schedule.id for schedule in wanted)
     if twice := [schedule_id for schedule_id, count in counts.items() if count > 1]:
-        raise Conflict(f"{what} take different names, got {', '.join(map(repr, twice[:_NAMED]))} more than once")
+        raise Invalid(f"{what} take different names, got {', '.join(map(repr, twice[:_NAMED]))} more than once")
 
 
 def check_users(desk: Desk, tx: Transaction, wanted: Sequence[WantedSchedule]) -> None:

@@ -60,13 +60,13 @@ class EditPreview:
     sentence: str
     """What it does to the next times, in words."""
     compared: int
-    """So many of them were compared:"""
+    """So many of them as they are were looked at:"""
     kept: int
-    """these stay,"""
+    """these are times after the edit, too,"""
     moved: int
-    """these are no longer among them,"""
+    """and these are none any more."""
     added: int
-    """and so many come in between."""
+    """So many times after the edit, up to the last of those, are none now: those in place of the moved, too."""
     next_now: tuple[datetime, ...]
     next_wanted: tuple[datetime, ...]
     warnings: tuple[SpecWarning | TargetWarning, ...]

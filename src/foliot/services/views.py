@@ -271,7 +271,7 @@ class Backfill:
     running: int
     created_at: datetime
     ended_at: datetime | None
-    """When nothing more of it was to start: all was, or it was cancelled, or its schedule deleted."""
+    """When all of its runs were over, or it was cancelled, or its schedule deleted: what had begun then may go on."""
     cancelled_at: datetime | None = None
 
 

@@ -78,7 +78,7 @@ class WrittenSchedule(Given):
     """The set that declares it."""
     options: dict[str, Json]
     vanished: bool
-    """It is in its set no more, and paused for that: to declare it would resume it."""
+    """It is in its set no more, and paused, by `apply` or somebody before: to write it down is to declare it again."""
 
 
 def _shown(applied: AppliedSet) -> ShownSet:

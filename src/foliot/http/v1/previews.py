@@ -87,9 +87,13 @@ class ShownEdit(Given):
     changes: list[ShownChange]
     sentence: str
     compared: int
+    """So many of the next times as they are were looked at; kept and moved add up to it."""
     kept: int
+    """Of those, so many are times after the edit, too."""
     moved: int
+    """Of those, so many are none any more."""
     added: int
+    """So many times after the edit, up to the last of those, are none now: those in place of the moved, too."""
     next_now: list[Moment]
     """As the spec names them, also those that somebody has skipped."""
     next_wanted: list[Moment]

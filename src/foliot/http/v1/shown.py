@@ -55,6 +55,7 @@ class ShownBackfill(Given):
     running: int
     created_at: Moment
     ended_at: Moment | None
+    """When all of its runs were over, or it was cancelled, or its schedule deleted: what had begun then may go on."""
     cancelled_at: Moment | None
 
 
