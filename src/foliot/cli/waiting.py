@@ -9,7 +9,7 @@ import typer
 from typer import Option
 
 from foliot.cli.exits import FAILED, TIMED_OUT
-from foliot.cli.output import Item, Output, print_items
+from foliot.cli.output import Item, Output
 from foliot.cli.progress import working
 from foliot.cli.session import Session, path_of
 from foliot.cli.views import BACKFILL, RUN
@@ -77,6 +77,12 @@ def check_timeout(wait: bool, timeout: str | None) -> None:
         raise Invalid("--timeout says how long to --wait: give both, or none of them")
 
 
+def check_endless(session: Session) -> None:
+    """Invalid when what has no end is to be written as one whole."""
+    if session.output in (Output.JSON, Output.YAML):
+        raise Invalid(f"what goes on until it is interrupted takes -o jsonl, a line for each, got -o {session.output}")
+
+
 def wait_for_run(session: Session, run: Item, timeout: str | None) -> None:
     """Show the run when it is over, and exit by what came of it."""
     path, deadline = path_of("runs", run["id"]), Deadline(timeout)
@@ -141,6 +147,7 @@ def _failures(session: Session, backfill: Item) -> bool:
 
 def watch_runs(session: Session, schedule: str | None, timeout: str | None) -> None:
     """Print each run when it changes, until interrupted or until the time is up."""
+    check_endless(session)
     about = {"kinds": "runs"} | ({} if schedule is None else {"schedule": schedule})
     known: dict[str, Any] = {}
     is_first = True
@@ -161,11 +168,12 @@ def _print_change(session: Session, run: Item) -> None:
         at = run["ended_at"] or run["started_at"] or run["created_at"]
         print(f"{at}  {run['id']}  {run['status']}  {run['reason'] or run['hold'] or ''}".rstrip(), flush=True)
     else:
-        print_items([run], RUN, Output.JSONL if session.output is Output.JSON else session.output)
+        session.show_all([run], RUN)
 
 
 def watch_list(session: Session, show: Callable[[], None]) -> None:
     """Show a list anew whenever something in it may have changed, until interrupted."""
+    check_endless(session)
     is_screen = sys.stdout.isatty() and session.is_for_people
     for _ in looks(session.client, Deadline(None), kinds="schedules,runs"):
         if is_screen:
