@@ -66,6 +66,23 @@ def test_a_body_that_does_not_say_how_large_it_is_is_cut_off_where_it_is_too_lar
     assert most < 16 * LARGEST_BODY
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "DELETE"])
+def test_a_body_is_cut_off_whatever_the_method_is_that_it_comes_with(people: People, method: str) -> None:
+    def endless() -> Iterator[bytes]:
+        for _ in range(64):
+            yield b" " * 65_536
+
+    headers = {"Idempotency-Key": "one"}
+    answer = people.ann.request(method, "/api/v1/me", content=endless(), headers=headers)
+    assert answer.status_code == 413
+
+
+def test_an_idempotency_key_means_nothing_where_nothing_is_written(people: People) -> None:
+    for key in ("one", "one", "two words"):
+        answer = people.ann.get("/api/v1/me", headers={"Idempotency-Key": key})
+        assert (answer.status_code, "idempotency-replayed" in answer.headers) == (200, False)
+
+
 def test_json_that_is_too_deep_is_refused_before_anybody_reads_it(people: People) -> None:
     assert post(people, b"[" * 10_000) == (400, "too_deep")
     assert post(people, b'{"a":' * 10_000 + b"1" + b"}" * 10_000) == (400, "too_deep")
@@ -107,13 +124,14 @@ async def _heard(request: Request) -> Response:
     return PlainTextResponse(str(len(await request.body())))
 
 
-def test_a_body_that_comes_too_slowly_is_not_waited_for() -> None:
-    app = Starlette(routes=[Route("/", _heard, methods=["POST"])])
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+def test_a_body_that_comes_too_slowly_is_not_waited_for(method: str) -> None:
+    app = Starlette(routes=[Route("/", _heard, methods=[method])])
     server = Server(Surroundings(BodyLimits(app, slowest=0.2), SystemClock(), Traffic()), "127.0.0.1", 0)
     server.start()
     try:
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-            connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab")
+            connection.sendall(f"{method} / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab".encode())
             answer = connection.recv(4096)
         assert answer.startswith(b"HTTP/1.1 408")
     finally:

@@ -36,6 +36,7 @@ _PARAMETERS = "__foliot_parameters__"
 LONGEST_KEY = 255
 """Of an Idempotency-Key."""
 _LARGE = 64 * 1024
+_READING = ("GET", "HEAD")
 
 bearer = HTTPBearer(auto_error=False, description="An API key: `foliot key create` makes one.")
 service_bearer = HTTPBearer(
@@ -200,7 +201,8 @@ GUARDS: dict[Callable[..., Any], Callable[[Needed], bool]] = {
 
 
 async def _asked(request: Request, principal: Principal) -> Ask:
-    key = _key_of(request)
+    # Where nothing is written there is nothing to be done once.
+    key = None if request.method in _READING else _key_of(request)
     what = f"{request.method} {request.scope['route'].path} {await _fingerprint(request)}" if key is not None else ""
     return _ask_of(request, principal, key, what)
 

@@ -59,7 +59,8 @@ class BodyLimits:
         self._slowest = slowest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        # Whatever the method: nothing keeps a client from sending a body with a GET, and somebody might read it.
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         try:
