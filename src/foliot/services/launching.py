@@ -65,7 +65,9 @@ class RunLauncher:
         user, moment = user_of(user_id), rfc3339(instant_of(scheduled_for, "scheduled_for"))
         if count_of("version", version) is None or not text_of("idempotency_key", key):
             raise Invalid("a start takes a version and an idempotency_key")
-        given = json_text("input", {"version": version, "inputs": {"scheduled_for": moment}})
+        # What an executor is handed by whoever keeps the time: the run itself has the key of its own slot.
+        handed = {"source": "schedule", "user_id": user, "scheduled_for": moment, "idempotency_key": key}
+        given = json_text("input", {"version": version, "inputs": handed})
         target = f"dag:{name_of('workflow_id', workflow_id)}"
         hashed = payload_hash("launch", target, user, given)
 
