@@ -1,6 +1,7 @@
 """Limits: what is too large, too deep, too slow or too often is refused in words, and nobody else notices."""
 
 import ast
+import asyncio
 import inspect
 import json
 import re
@@ -16,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
 from foliot import Foliot
 from foliot.clock import SystemClock
@@ -136,6 +138,23 @@ def test_a_body_that_comes_too_slowly_is_not_waited_for(method: str) -> None:
         assert answer.startswith(b"HTTP/1.1 408")
     finally:
         server.stop()
+
+
+def test_a_request_whose_sender_leaves_before_its_end_is_not_carried_out() -> None:
+    carried_out = []
+    messages = iter([{"type": "http.request", "body": b"{}", "more_body": True}, {"type": "http.disconnect"}])
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        carried_out.append(await receive())
+
+    async def receive() -> Message:
+        return next(messages)
+
+    async def send(message: Message) -> None:
+        pytest.fail(f"nobody is there to be told {message}")
+
+    asyncio.run(BodyLimits(app)({"type": "http", "method": "POST", "headers": []}, receive, send))
+    assert carried_out == []
 
 
 def test_who_asks_too_often_waits_and_others_do_not(program: Foliot) -> None:
