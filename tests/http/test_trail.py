@@ -1,6 +1,11 @@
 """The trail of changes, read and verified over the network."""
 
+from typing import Any
+
+import pytest
+
 from foliot import Foliot
+from foliot.domain.access import Role
 from foliot.http.paging import cursor_of
 from tests.http.clients import People
 
@@ -15,6 +20,35 @@ def test_the_trail_is_listed_for_admins_the_newest_first(people: People) -> None
     of_two = people.root.get("/api/v1/trail", params={"subject": "schedule/two"}).json()["items"]
     assert [(deed["actor"], deed["action"]) for deed in of_two] == [("ann", "schedule.create")]
     assert people.ann.get("/api/v1/trail").status_code == 403
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_whoever_is_made_a_user_is_in_the_trail_whatever_their_role(people: People, role: str) -> None:
+    for _ in range(2):
+        people.root.put("/api/v1/users/carl", json={"role": role})
+    found = people.root.get("/api/v1/trail", params={"subject": "user/carl"}).json()["items"]
+    assert [(deed["actor"], deed["action"], deed["details"]) for deed in found] == [
+        ("root", "user.put", {"role": role})
+    ]
+
+
+def test_that_a_program_makes_a_schedule_its_own_is_in_the_trail(people: People, program: Foliot) -> None:
+    options: dict[str, Any] = {"target": "python:digest", "cron": "0 9 * * *"}
+    program.schedules.upsert("digest", **options)
+    for _ in range(2):
+        program.schedules.upsert("digest", app="shop", **options)
+    found = people.root.get("/api/v1/trail", params={"subject": "schedule/digest"}).json()["items"]
+    assert [(deed["action"], deed["details"].get("app")) for deed in found] == [
+        ("schedule.adopt", "shop"),
+        ("schedule.create", None),
+    ]
+
+
+def test_the_grant_that_a_program_makes_for_itself_is_in_the_trail(people: People, program: Foliot) -> None:
+    made = {program.grants.local().id for _ in range(2)}
+    (grant,) = made
+    found = people.root.get("/api/v1/trail", params={"subject": f"grant/{grant}"}).json()["items"]
+    assert [(deed["actor"], deed["action"]) for deed in found] == [("local", "grant.create")]
 
 
 def test_the_whole_chain_is_verified_in_pages(people: People) -> None:

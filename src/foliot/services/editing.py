@@ -167,6 +167,7 @@ def put_schedule(
         return snapshot_view(inserted.snapshots[0])
     found = desk.find(tx, wanted.id)
     if app is not None and found.row.app != app:
+        entries.note("schedule.adopt", "schedule", found.row.id, app=app)
         tx.update_schedule(found.row.ref, app=app)
     return edit(tx, entries, found, wanted.stored, wanted.wish if edit_wish is None else edit_wish)
 

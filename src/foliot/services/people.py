@@ -84,12 +84,10 @@ class UserVerbs:
             raise Conflict(f"{wanted} cannot give up being an admin: ask another admin, lest there is none left")
 
         def act(tx: Transaction, entries: Entries) -> User:
-            ref = tx.user_ref(wanted)
             known = tx.user(wanted)
-            assert known is not None, "it is known from now on"
-            if known.role != role_wanted:
+            if known is None or known.role != role_wanted:
                 entries.note("user.put", "user", wanted, role=role_wanted)
-                tx.change_user(ref, role_wanted, known.disabled_at)
+                tx.change_user(tx.user_ref(wanted), role_wanted, None if known is None else known.disabled_at)
             return self._shown(tx, wanted)
 
         return self._desk.write(act)
