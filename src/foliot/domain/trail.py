@@ -79,6 +79,15 @@ def breaks(entries: Iterable[TrailEntry], previous: str = BEGINNING, after: int 
         previous, after = entry.hash, entry.ref
 
 
+def cut_off(last: int, written: int) -> Break | None:
+    """What is missing of a chain that ends with that last entry, where so many were ever written; None: nothing is."""
+    if last >= written:
+        return None
+    if last == written - 1:
+        return Break(written, f"the newest entry, {written}, is missing")
+    return Break(written, f"the newest {written - last:,} entries, {last + 1} to {written}, are missing")
+
+
 def noted_of(text: str) -> Noted:
     """`17:5f2c…`: the number of an entry and its hash; Invalid when it is none."""
     number, _, digest = text.partition(":")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from foliot.domain.access import Right
 from foliot.domain.policies import limit_of
 from foliot.domain.schedule import name_of
-from foliot.domain.trail import BEGINNING, Break, TrailEntry, breaks
+from foliot.domain.trail import BEGINNING, Break, TrailEntry, breaks, cut_off
 from foliot.ports import Transaction
 from foliot.services.desk import Desk
 from foliot.services.stretches import Stretch, stretch_of
@@ -60,17 +60,27 @@ class TrailVerbs:
         return self._desk.read(act)
 
     def verify(self, after: int = 0, previous: str = BEGINNING, *, limit: int = CHECKED_AT_ONCE) -> ChainCheck:
-        """Whether the entries after that one, whose hash it is, are as they were written; some thousand at once."""
+        """Whether the entries after that one, whose hash it is, are as they were written, and all of them are there.
+
+        Some thousand at once.
+        """
         self._desk.check(Right.ADMIN)
-        entries, before = self._desk.read(lambda tx: (tx.trail(after, limit), [] if after else _before_first(tx)))
+
+        def act(tx: Transaction) -> tuple[int, list[TrailEntry], list[TrailEntry]]:
+            # How many were written is read first: what is written meanwhile is not taken for missing.
+            return tx.newest_written(), tx.trail(after, limit), [] if after else _before_first(tx)
+
+        written, entries, before = self._desk.read(act)
         found = list(islice(breaks([*before, *entries], previous, after), _MOST_TOLD))
         last = entries[-1] if entries else None
+        is_end = len(entries) < limit
+        missing = cut_off(after if last is None else last.ref, written) if is_end else None
         return ChainCheck(
             checked=len(entries),
-            breaks=found,
+            breaks=found if missing is None else [*found, missing],
             last=after if last is None else last.ref,
             hash=previous if last is None else last.hash,
-            is_end=len(entries) < limit,
+            is_end=is_end,
         )
 
 

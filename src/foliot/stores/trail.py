@@ -17,9 +17,13 @@ _APPEND = InsertMany(
 class Trail(Part):
     def append_deeds(self, actor: str, deeds: Sequence[Deed], request_id: str | None, address: str | None) -> None:
         """Write these down after all that were before; whoever else writes some waits until this is committed."""
-        self._tell("trail")
+        newest = self._raised(len(deeds))
         last = self._all("SELECT ref, hash FROM trail ORDER BY ref DESC LIMIT 1")
-        ref, previous = last[0] if last else (0, BEGINNING)
+        found, previous = last[0] if last else (0, BEGINNING)
+        # From what was counted: where the end was cut off, a gap shows it for good.
+        ref = max(found, newest - len(deeds))
+        if ref + len(deeds) != newest:
+            self._do("UPDATE revisions SET number = ? WHERE name = 'trail'", ref + len(deeds))
         rows = []
         for action, subject, details in deeds:
             ref += 1
@@ -27,6 +31,19 @@ class Trail(Part):
             previous = binding(previous, entry)
             rows.append(entry._replace(hash=previous))
         self.dialect.insert(self.cursor, _APPEND, rows)
+
+    def _raised(self, count: int) -> int:
+        """So many more were ever written; whoever else raises it waits. It may be behind: it once counted otherwise."""
+        text = (
+            "INSERT INTO revisions (name, number) VALUES ('trail', ?)"
+            " ON CONFLICT (name) DO UPDATE SET number = revisions.number + ? RETURNING number"
+        )
+        return int(self._all(text, count, count)[0][0])
+
+    def newest_written(self) -> int:
+        """The number of the newest entry that was ever written, whether it is there or not; 0: none was."""
+        rows = self._all("SELECT number FROM revisions WHERE name = 'trail'")
+        return int(rows[0][0]) if rows else 0
 
     def trail(self, after: int, limit: int, subject: str | None = None) -> list[TrailEntry]:
         """Entries in their order, from the one after that; of one subject, or of all."""
