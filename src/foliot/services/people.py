@@ -167,7 +167,7 @@ class KeyVerbs:
         def act(tx: Transaction, entries: Entries) -> ApiKey:
             if asked is not None and asked <= tx.now:
                 raise Invalid(f"expires_at takes a moment to come, got {rfc3339(asked)}")
-            ends_at = _within(asked, None if principal.may(Right.ADMIN) else _life_of(tx, principal.key))
+            ends_at = _within(asked, _life_of(tx, principal.key))
             given = self._rights(tx, owner, wanted)
             tx.insert_key(made.id, tx.user_ref(owner), called, made.digest, json.dumps(sorted(given)), ends_at)
             found = tx.key(made.id)
