@@ -9,6 +9,7 @@ import socket
 import tracemalloc
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +20,10 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from foliot import Foliot
+from foliot import Foliot, chance
 from foliot.clock import SystemClock
 from foliot.domain import signing
+from foliot.domain.keys import key_of
 from foliot.domain.pace import Pace
 from foliot.http import doors, health
 from foliot.http.application import Surroundings
@@ -165,6 +167,25 @@ def test_who_asks_too_often_waits_and_others_do_not(program: Foliot) -> None:
     refused = people.ann.get("/api/v1/schedules/absent")
     assert (refused.json()["code"], int(refused.headers["retry-after"]) > 1) == ("too_many", True)
     assert people.bob.get("/api/v1/schedules/absent").status_code == 404
+
+
+def test_who_comes_with_keys_that_open_nothing_waits_and_those_who_are_known_do_not(program: Foliot) -> None:
+    http = program.parts.http(Pace(per_second=0.001, burst=5))
+    people = People(program, lambda: TestClient(http, raise_server_exceptions=False))
+    assert people.ann.get("/api/v1/schedules/absent").status_code == 404
+
+    def come(key: str) -> httpx2.Response:
+        return people.nobody.get("/api/v1/me", headers={"Authorization": f"Bearer {key}"})
+
+    unknown = [come(key_of(chance.short(), chance.secret()).text) for _ in range(10)]
+    # One of the five was the first time of somebody whom nobody knew either.
+    assert [answer.status_code for answer in unknown] == [401] * 4 + [429] * 6
+    assert (unknown[-1].json()["code"], int(unknown[-1].headers["retry-after"]) > 1) == ("too_many", True)
+    # Also when all keys are to be looked up again.
+    program.parts.doorkeeper.forget()
+    assert people.ann.get("/api/v1/schedules/absent").status_code == 404
+    # What is no key at all is not looked up.
+    assert come("fol_nonsense").status_code == 401
 
 
 def test_answers_tell_browsers_to_be_careful(people: People) -> None:

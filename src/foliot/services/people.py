@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
+from typing import NamedTuple
 
 from foliot import chance
 from foliot.books.entries import Entries
@@ -271,15 +272,25 @@ def _within(asked: int | None, life: int | None) -> int | None:
     return life
 
 
+class _Known(NamedTuple):
+    """A key as it was found: after which change of keys, and when."""
+
+    forgotten: int
+    at: float
+    row: KeyRow
+    principal: Principal | None
+
+
 class Doorkeeper:
     """Knows who comes with which key."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._known: dict[str, tuple[float, KeyRow, Principal | None]] = {}
+        self._known: dict[str, _Known] = {}
+        """By digest; the one that was looked up longest ago comes first."""
         self._forgotten = 0
-        """How often: what was looked up before is not remembered after."""
+        """How often: what was looked up before is not taken for what it is after."""
         self._knowing = Lock()
 
     def known(self, text: str) -> Callable[[], Principal | None] | Principal | None:
@@ -288,12 +299,15 @@ class Doorkeeper:
             return None
         digest = key_digest(text)
         known = self._known.get(digest)
-        if known is None or self._clock.steady() - known[0] >= _KNOWN_FOR:
+        if known is None or known.forgotten != self._forgotten or self._clock.steady() - known.at >= _KNOWN_FOR:
             return lambda: self._look_up(digest)
-        _, row, principal = known
-        if row.expires_at is not None and self._clock.now() >= row.expires_at:
+        if known.row.expires_at is not None and self._clock.now() >= known.row.expires_at:
             return None
-        return principal
+        return known.principal
+
+    def has_met(self, text: str) -> bool:
+        """Whether somebody came with that key before, and there was one: nobody who guesses has such a one."""
+        return key_digest(text) in self._known
 
     def identify(self, text: str) -> Principal | None:
         found = self.known(text)
@@ -312,7 +326,6 @@ class Doorkeeper:
         """Keys or roles were changed here: look everything up again."""
         with self._knowing:
             self._forgotten += 1
-            self._known.clear()
 
     def _look_up(self, digest: str) -> Principal | None:
         forgotten = self._forgotten
@@ -324,10 +337,10 @@ class Doorkeeper:
         is_open = not is_over and disabled_at is None
         principal = _comes_as(row) if is_open else None
         with self._knowing:
+            self._known.pop(digest, None)
             if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            if forgotten == self._forgotten:
-                self._known[digest] = (self._clock.steady(), row, principal)
+                del self._known[next(iter(self._known))]
+            self._known[digest] = _Known(forgotten, self._clock.steady(), row, principal)
         if principal is not None and (row.used_at is None or now - row.used_at >= _NOTED_EVERY):
             self._database.write(lambda tx: tx.note_key_used(row.id))
         return principal
