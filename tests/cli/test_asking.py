@@ -77,6 +77,20 @@ def test_the_flag_goes_before_the_environment_and_that_before_the_profile(
     )
 
 
+def test_a_file_with_the_key_may_be_named_in_the_environment(
+    foliot: CommandLine, served: Served, tmp_path: Path
+) -> None:
+    key = tmp_path / "key"
+    key.write_text(f"{served.key}\n")
+    foliot.environment.update(FOLIOT_URL=served.url, FOLIOT_KEY="", FOLIOT_KEY_FILE=str(key))
+    assert "no schedule" in foliot.refused(3, "schedule", "show", "absent")
+    assert foliot("key", "show") == f"{served.key}\n"
+    foliot.environment["FOLIOT_KEY"] = served.key
+    assert "FOLIOT_KEY and FOLIOT_KEY_FILE are both set" in foliot.refused(2, "schedule", "show", "absent")
+    foliot.environment.update(FOLIOT_KEY="", FOLIOT_KEY_FILE=str(tmp_path / "nowhere"))
+    assert "FOLIOT_KEY_FILE takes a file with a key in it" in foliot.refused(2, "schedule", "list")
+
+
 def test_each_server_of_this_machine_is_asked_by_the_key_that_is_kept_for_it(
     foliot: CommandLine, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,18 @@ def test_a_changed_a_removed_and_an_inserted_entry_are_found(program: Foliot, ho
 
 
 @pytest.mark.parametrize("how", ["offline", "online"])
+def test_a_chain_whose_end_was_cut_off_is_found_without_a_note(program: Foliot, how: str) -> None:
+    with asked(program, how) as foliot:
+        last = json.loads(foliot("audit", "--chain", *foliot.where, "-o", "json"))["last"]
+        do(program, f"DELETE FROM trail WHERE ref = {last}")
+        assert chain(foliot) == [(last, f"the newest entry, {last}, is missing")]
+        do(program, "DELETE FROM trail")
+        assert chain(foliot) == [(last, f"the newest {last} entries, 1 to {last}, are missing")]
+        program.schedules.pause("one")
+        assert chain(foliot) == [(last + 1, f"entry 1 to {last} is missing")]
+
+
+@pytest.mark.parametrize("how", ["offline", "online"])
 def test_a_noted_entry_must_still_be_there(program: Foliot, how: str) -> None:
     with asked(program, how) as foliot:
         said = json.loads(foliot("audit", "--chain", *foliot.where, "-o", "json"))
@@ -132,6 +144,6 @@ def test_a_noted_entry_must_still_be_there(program: Foliot, how: str) -> None:
         (wrong,) = chain(foliot, "--noted", f"{said['last']}:{'0' * 64}")
         assert wrong[1].endswith("is not the one that was noted: all of it was written anew")
         do(program, f"DELETE FROM trail WHERE ref >= {said['last']}")
-        (wrong,) = chain(foliot, "--noted", noted)
+        _, wrong = chain(foliot, "--noted", noted)
         assert wrong == (said["last"], f"entry {said['last']} was noted and is not there: the end was cut off")
         assert "give --chain too" in foliot.refused(2, "audit", *foliot.where, "--noted", noted)

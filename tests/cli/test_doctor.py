@@ -165,13 +165,15 @@ def test_a_sqlite_that_can_damage_its_log_is_told(version: tuple[int, ...], verd
     assert (found.verdict, found.remedy is None) == (verdict, verdict == "ok")
 
 
-def test_a_file_that_others_may_write_and_a_disk_without_room_are_told(tmp_path: Path) -> None:
+def test_a_file_that_others_may_write_or_read_and_a_disk_without_room_are_told(tmp_path: Path) -> None:
     app = Foliot(f"sqlite:///{tmp_path / 'foliot.db'}")
     app.schedules.list()
     (tmp_path / "foliot.db").chmod(0o666)
     found = {symptom["name"]: symptom for symptom in run_doctor(app.url)}
     assert (found["file"]["verdict"], found["file"]["remedy"]) == ("warn", f"chmod go-w {tmp_path / 'foliot.db'}")
-    assert file_mode("foliot.db", 0o100644).verdict is Health.OK
+    read = file_mode("foliot.db", 0o100640)
+    assert (read.verdict, read.remedy) == (Health.WARN, "chmod go-r foliot.db*")
+    assert file_mode("foliot.db", 0o100600).verdict is Health.OK
     assert (disk(1 << 20).verdict, disk(1 << 40).verdict) == (Health.WARN, Health.OK)
     app.close()
 

@@ -58,6 +58,18 @@ def instructions() -> list[tuple[str, str]]:
     return [(line.split(maxsplit=1)[0], line.split(maxsplit=1)[1]) for line in joined.splitlines() if line.strip()]
 
 
+def test_what_the_image_is_built_from_is_sent_and_nothing_else() -> None:
+    copied = [
+        name
+        for word, said in instructions()
+        if word == "COPY" and not said.startswith("--from")
+        for name in said.split()[:-1]
+    ]
+    lines = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
+    assert lines[0] == "*", "what is not named stays here"
+    assert sorted(line[1:] for line in lines if line.startswith("!")) == sorted(copied)
+
+
 def last(instruction: str) -> str:
     return [told for name, told in instructions() if name == instruction][-1]
 

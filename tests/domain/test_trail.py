@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from foliot.domain.errors import Invalid
-from foliot.domain.trail import BEGINNING, Break, Noted, TrailEntry, against, binding, breaks, deed, noted_of
+from foliot.domain.trail import BEGINNING, Break, Noted, TrailEntry, against, binding, breaks, cut_off, deed, noted_of
 
 
 def a_trail(deeds: int) -> list[TrailEntry]:
@@ -71,3 +71,11 @@ def test_an_entry_is_noted_as_its_number_and_its_hash() -> None:
 def test_a_deed_keeps_what_was_said_and_leaves_out_what_was_not() -> None:
     said = deed("schedule.pause", "schedule", "digest", {"note": "freeze", "until": None})
     assert said == ("schedule.pause", "schedule/digest", '{"note":"freeze"}')
+
+
+def test_a_chain_that_ends_before_what_was_written_says_how_much_is_missing() -> None:
+    assert cut_off(12, 12) is None
+    # What counts was behind once: that proves nothing.
+    assert cut_off(13, 12) is None
+    assert cut_off(11, 12) == Break(12, "the newest entry, 12, is missing")
+    assert cut_off(0, 12) == Break(12, "the newest 12 entries, 1 to 12, are missing")

@@ -61,6 +61,16 @@ def service(program: Foliot) -> TestClient:
     return found
 
 
+@pytest.mark.parametrize("said", ["text/plain", "application/json", None])
+def test_json_that_is_too_deep_is_not_executed_whatever_it_says_that_it_is(
+    service: TestClient, effects: Effects, said: str | None
+) -> None:
+    deep = b'{"executionGrantId": "grant-1", "input": ' + b"[" * 100 + b"]" * 100 + b"}"
+    headers = {"Idempotency-Key": "one", **({} if said is None else {"Content-Type": said})}
+    answer = service.post(RUNS, content=deep, headers=headers)
+    assert (answer.status_code, answer.json()["code"], effects.done) == (400, "too_deep", [])
+
+
 @pytest.fixture
 def grant(program: Foliot) -> str:
     return program.grants.create("graph:execute:python:send", user="ann").id

@@ -1,6 +1,7 @@
 """Limits: what is too large, too deep, too slow or too often is refused in words, and nobody else notices."""
 
 import ast
+import asyncio
 import inspect
 import json
 import re
@@ -8,6 +9,7 @@ import socket
 import tracemalloc
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,10 +18,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
-from foliot import Foliot
+from foliot import Foliot, chance
 from foliot.clock import SystemClock
 from foliot.domain import signing
+from foliot.domain.keys import key_of
 from foliot.domain.pace import Pace
 from foliot.http import doors, health
 from foliot.http.application import Surroundings
@@ -66,6 +70,23 @@ def test_a_body_that_does_not_say_how_large_it_is_is_cut_off_where_it_is_too_lar
     assert most < 16 * LARGEST_BODY
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "DELETE"])
+def test_a_body_is_cut_off_whatever_the_method_is_that_it_comes_with(people: People, method: str) -> None:
+    def endless() -> Iterator[bytes]:
+        for _ in range(64):
+            yield b" " * 65_536
+
+    headers = {"Idempotency-Key": "one"}
+    answer = people.ann.request(method, "/api/v1/me", content=endless(), headers=headers)
+    assert answer.status_code == 413
+
+
+def test_an_idempotency_key_means_nothing_where_nothing_is_written(people: People) -> None:
+    for key in ("one", "one", "two words"):
+        answer = people.ann.get("/api/v1/me", headers={"Idempotency-Key": key})
+        assert (answer.status_code, "idempotency-replayed" in answer.headers) == (200, False)
+
+
 def test_json_that_is_too_deep_is_refused_before_anybody_reads_it(people: People) -> None:
     assert post(people, b"[" * 10_000) == (400, "too_deep")
     assert post(people, b'{"a":' * 10_000 + b"1" + b"}" * 10_000) == (400, "too_deep")
@@ -107,17 +128,35 @@ async def _heard(request: Request) -> Response:
     return PlainTextResponse(str(len(await request.body())))
 
 
-def test_a_body_that_comes_too_slowly_is_not_waited_for() -> None:
-    app = Starlette(routes=[Route("/", _heard, methods=["POST"])])
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+def test_a_body_that_comes_too_slowly_is_not_waited_for(method: str) -> None:
+    app = Starlette(routes=[Route("/", _heard, methods=[method])])
     server = Server(Surroundings(BodyLimits(app, slowest=0.2), SystemClock(), Traffic()), "127.0.0.1", 0)
     server.start()
     try:
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-            connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab")
+            connection.sendall(f"{method} / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab".encode())
             answer = connection.recv(4096)
         assert answer.startswith(b"HTTP/1.1 408")
     finally:
         server.stop()
+
+
+def test_a_request_whose_sender_leaves_before_its_end_is_not_carried_out() -> None:
+    carried_out = []
+    messages = iter([{"type": "http.request", "body": b"{}", "more_body": True}, {"type": "http.disconnect"}])
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        carried_out.append(await receive())
+
+    async def receive() -> Message:
+        return next(messages)
+
+    async def send(message: Message) -> None:
+        pytest.fail(f"nobody is there to be told {message}")
+
+    asyncio.run(BodyLimits(app)({"type": "http", "method": "POST", "headers": []}, receive, send))
+    assert carried_out == []
 
 
 def test_who_asks_too_often_waits_and_others_do_not(program: Foliot) -> None:
@@ -128,6 +167,25 @@ def test_who_asks_too_often_waits_and_others_do_not(program: Foliot) -> None:
     refused = people.ann.get("/api/v1/schedules/absent")
     assert (refused.json()["code"], int(refused.headers["retry-after"]) > 1) == ("too_many", True)
     assert people.bob.get("/api/v1/schedules/absent").status_code == 404
+
+
+def test_who_comes_with_keys_that_open_nothing_waits_and_those_who_are_known_do_not(program: Foliot) -> None:
+    http = program.parts.http(Pace(per_second=0.001, burst=5))
+    people = People(program, lambda: TestClient(http, raise_server_exceptions=False))
+    assert people.ann.get("/api/v1/schedules/absent").status_code == 404
+
+    def come(key: str) -> httpx2.Response:
+        return people.nobody.get("/api/v1/me", headers={"Authorization": f"Bearer {key}"})
+
+    unknown = [come(key_of(chance.short(), chance.secret()).text) for _ in range(10)]
+    # One of the five was the first time of somebody whom nobody knew either.
+    assert [answer.status_code for answer in unknown] == [401] * 4 + [429] * 6
+    assert (unknown[-1].json()["code"], int(unknown[-1].headers["retry-after"]) > 1) == ("too_many", True)
+    # Also when all keys are to be looked up again.
+    program.parts.doorkeeper.forget()
+    assert people.ann.get("/api/v1/schedules/absent").status_code == 404
+    # What is no key at all is not looked up.
+    assert come("fol_nonsense").status_code == 401
 
 
 def test_answers_tell_browsers_to_be_careful(people: People) -> None:

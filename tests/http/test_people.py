@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from starlette.testclient import TestClient
 
 from foliot import Foliot
@@ -124,6 +125,19 @@ def test_a_key_makes_no_key_that_may_more_or_lives_longer(people: People) -> Non
     assert client.post("/api/v1/keys", json={"name": "c", "rights": ["decide"]}).status_code == 422
     assert client.post("/api/v1/keys", json={"name": "c", "expires_at": "2199-01-01T00:00:00Z"}).status_code == 422
     assert client.post("/api/v1/keys", json={"name": "c", "expires_at": "2020-01-01T00:00:00Z"}).status_code == 422
+
+
+@pytest.mark.parametrize("whose", ["root", "ann"])
+def test_a_key_of_an_admin_makes_no_key_that_lives_longer_either(people: People, whose: str) -> None:
+    people.client("ann")
+    short = people.root.post("/api/v1/keys", json={"name": "short", "expires_at": "2099-01-01T00:00:00Z"}).json()
+    client = with_key(people, short["secret"])
+    made = client.post("/api/v1/keys", json={"name": "child", "user": whose})
+    assert (made.status_code, made.json()["expires_at"]) == (201, "2099-01-01T00:00:00Z")
+    longer = {"name": "c", "user": whose, "expires_at": "2199-01-01T00:00:00Z"}
+    assert client.post("/api/v1/keys", json=longer).status_code == 422
+    assert people.root.post("/api/v1/keys", json=longer).status_code == 201
+    assert people.root.post("/api/v1/keys", json={"name": "d", "user": whose}).json()["expires_at"] is None
 
 
 def test_an_admins_key_without_the_right_of_one_makes_and_revokes_no_keys_of_others(people: People) -> None:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
@@ -218,6 +219,50 @@ def test_a_deleted_schedule_is_missing_and_still_explained(people: People) -> No
     assert people.ann.get("/api/v1/schedules/digest").status_code == 404
     told = people.ann.get("/api/v1/schedules/digest/explain?at=2020-01-01T08:00:00Z")
     assert told.json()["reason"] == "before_creation"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "said"),
+    [
+        ("POST", "/schedules", {**DIGEST, "user": "bob"}),
+        ("POST", "/schedules", DIGEST),
+        ("POST", "/schedules/bulk", {"items": [{**DIGEST, "user": "bob"}]}),
+        ("PUT", "/schedules/digest?upsert=true", {**DIGEST, "user": "bob"}),
+        ("POST", "/schedules/apply", {"set": "mail", "user": "bob", "schedules": [DIGEST]}),
+    ],
+)
+def test_a_deleted_schedule_never_lives_again_as_somebody_elses_whose_its_runs_are_not(
+    people: People, method: str, path: str, said: dict[str, Any]
+) -> None:
+    people.ann.post("/api/v1/schedules", json=DIGEST)
+    run = people.ann.post("/api/v1/schedules/digest/trigger").json()["id"]
+    people.ann.delete("/api/v1/schedules/digest")
+    people.client("bob")
+    refused = people.root.request(method, f"/api/v1{path}", json=said)
+    assert refused.status_code == 409, refused.text
+    assert "'digest' is that of a deleted schedule of ann" in refused.json()["detail"]
+    assert "choose another" in refused.json()["detail"]
+    assert people.bob.get(f"/api/v1/runs/{run}").status_code == 404
+    assert people.ann.get(f"/api/v1/runs/{run}").status_code == 200
+
+
+def test_whoever_wants_the_name_of_somebody_elses_deleted_schedule_is_told_only_that_it_is_taken(
+    people: People,
+) -> None:
+    people.ann.post("/api/v1/schedules", json=DIGEST)
+    people.ann.delete("/api/v1/schedules/digest")
+    for refused in (
+        people.bob.post("/api/v1/schedules", json=DIGEST),
+        people.bob.post("/api/v1/schedules/apply", json={"set": "mail", "schedules": [DIGEST]}),
+    ):
+        assert (refused.status_code, refused.json()["detail"]) == (409, "the name 'digest' is taken: choose another")
+
+
+def test_an_admin_brings_a_deleted_schedule_back_for_whose_it_was(people: People) -> None:
+    people.ann.post("/api/v1/schedules", json=DIGEST)
+    people.ann.delete("/api/v1/schedules/digest")
+    assert people.root.post("/api/v1/schedules", json={**DIGEST, "user": "ann"}).status_code == 201
+    assert people.ann.get("/api/v1/schedules/digest").status_code == 200
 
 
 ODD: list[dict[str, Any]] = [

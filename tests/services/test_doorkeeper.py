@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from foliot import Foliot
+from foliot import Foliot, chance
 from foliot.clock import SystemClock
+from foliot.domain.keys import key_of
 from foliot.ports import Transaction
 from foliot.services.people import Doorkeeper
 
@@ -42,4 +43,20 @@ def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_remembered_as_open(d
     assert made.secret is not None
     doorkeeper.identify(made.secret)
     assert doorkeeper.identify(made.secret) is None
+    app.close()
+
+
+def test_a_key_that_was_met_stays_so_through_changes_of_keys_and_one_that_is_none_is_never_met(
+    database_url: str,
+) -> None:
+    app = Foliot(database_url, name="shop")
+    made = app.parts.verbs.keys.create("laptop").secret
+    assert made is not None
+    doorkeeper = Doorkeeper(app.parts.database, SystemClock())
+    other = key_of(chance.short(), chance.secret()).text
+    for key in (made, other):
+        assert not doorkeeper.has_met(key)
+        doorkeeper.identify(key)
+    doorkeeper.forget()
+    assert (doorkeeper.has_met(made), doorkeeper.has_met(other)) == (True, False)
     app.close()

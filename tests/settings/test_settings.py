@@ -80,6 +80,13 @@ def test_the_file_is_the_one_named_else_the_one_here_else_the_users(folder: Path
         ("lease = 30", "lease in foliot.toml takes a duration such as .* give each number its unit"),
         ("trace_url = 'https://x'", "trace_url in foliot.toml takes an address with {trace_id} in it"),
         (f"internal_secret = '{SECRET}'", "internal_secret in foliot.toml is a secret, which this file may not hold"),
+        (
+            f"database = 'postgresql://u:{SECRET}@db/jobs'",
+            "database in foliot.toml has a password in it, which this file may not hold: write database_file",
+        ),
+        (f"database = 'postgresql://db/jobs?password={SECRET}'", "or set FOLIOT_DATABASE"),
+        (f"database = 'postgresql+psycopg://u@db/jobs?a=b&sslpassword={SECRET}'", "has a password in it"),
+        (f"database = 'postgresql://u:{SECRET}/?#@db/jobs'", "has a password in it"),
         ("jwt_key_file = 'nowhere'", "jwt_key_file in foliot.toml names 'nowhere', which cannot be read: No such file"),
     ],
 )
@@ -88,6 +95,28 @@ def test_what_is_wrong_in_the_file_is_refused_in_words(folder: Path, written: st
     with pytest.raises(Invalid, match=words) as refused:
         said(folder).check()
     assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:///foliot.db",
+        "sqlite:////srv/a:b/foliot.db",
+        "postgresql://db.internal:5432/jobs",
+        "postgresql://user@db/jobs?passfile=/run/secrets/pgpass",
+    ],
+)
+def test_a_url_of_a_database_without_a_password_is_taken_from_the_file(folder: Path, url: str) -> None:
+    (folder / "foliot.toml").write_text(f"database = '{url}'\n")
+    assert said(folder).value(DATABASE) == url
+
+
+def test_a_database_with_a_password_comes_from_the_environment_or_a_file_that_is_named(folder: Path) -> None:
+    url = f"postgresql://u:{SECRET}@db/jobs"
+    assert said(folder, FOLIOT_DATABASE=url).value(DATABASE) == url
+    (folder / "url").write_text(f"{url}\n")
+    (folder / "foliot.toml").write_text("database_file = 'url'\n")
+    assert said(folder).value(DATABASE) == url
 
 
 def test_a_secret_comes_from_the_environment_or_a_file_that_is_named(folder: Path) -> None:

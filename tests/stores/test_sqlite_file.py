@@ -244,3 +244,28 @@ def test_a_server_that_is_not_there_is_unavailable_and_keeps_its_password() -> N
 
     assert "hunter2" not in str(refusal.value)
     database.close()
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_new_file_and_its_log_are_for_their_owner_alone(tmp_path: Path) -> None:
+    stage = Stage(f"sqlite:///{tmp_path / 'foliot.db'}")
+    stage.schedule("mine")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("foliot.db*") if path.suffix != ".lock"}
+    assert modes == dict.fromkeys(("foliot.db", "foliot.db-shm", "foliot.db-wal"), 0o600)
+    stage.close()
+
+
+def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    (path := tmp_path / "foliot.db").touch()
+    path.chmod(0o640)
+    stage = Stage(f"sqlite:///{path}")
+    stage.schedule("mine")
+    assert path.stat().st_mode & 0o777 == 0o640
+    stage.close()

@@ -14,6 +14,7 @@ from foliot.domain.errors import Invalid, Unavailable
 
 URL = "FOLIOT_URL"
 KEY = "FOLIOT_KEY"
+KEY_FILE = "FOLIOT_KEY_FILE"
 DEFAULT_URL = "http://127.0.0.1:8420"
 
 
@@ -129,14 +130,21 @@ def api_key(file: str | None, profile: Profile, url: str) -> str | None:
     Never a flag's own value, which every process on the machine could read.
     """
     if file is not None:
-        try:
-            key = Path(file).read_text().strip()
-        except (OSError, ValueError) as error:
-            raise Invalid(f"--key-file takes a file with a key in it, got {file!r}: {error}") from error
-        if not key:
-            raise Invalid(f"--key-file takes a file with a key in it, {file!r} is empty")
-        return key
-    return os.environ.get(KEY) or _kept_key(profile, url)
+        return _read_key("--key-file", file)
+    said, named = os.environ.get(KEY), os.environ.get(KEY_FILE)
+    if said and named:
+        raise Invalid(f"{KEY} and {KEY_FILE} are both set: say one of them")
+    return _read_key(KEY_FILE, named) if named else said or _kept_key(profile, url)
+
+
+def _read_key(name: str, file: str) -> str:
+    try:
+        key = Path(file).read_text().strip()
+    except (OSError, ValueError) as error:
+        raise Invalid(f"{name} takes a file with a key in it, got {file!r}: {error}") from error
+    if not key:
+        raise Invalid(f"{name} takes a file with a key in it, {file!r} is empty")
+    return key
 
 
 def _kept_key(profile: Profile, url: str) -> str | None:

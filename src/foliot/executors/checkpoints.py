@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import URL, make_url
 
 from foliot.domain.errors import Unavailable
+from foliot.files import make_private
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -140,6 +141,7 @@ class _Shared:
 
 def _make_ready(path: str) -> None:
     """Have the file, with its log: SQLite refuses at once, and does not wait, where two would begin a log."""
+    make_private(path)
     with _MAKING_READY, closing(sqlite3.connect(path)) as cx:
         cx.execute("PRAGMA journal_mode=WAL")
 

@@ -58,6 +58,7 @@ def application(service: Service, clock: Clock, pace: Pace, routers: Iterable[AP
     app.state.service = service
     app.state.streams = Streams(service.watcher)
     app.state.limits = RateLimits(clock, pace)
+    app.state.strangers = RateLimits(clock, pace)
     app.state.traffic = traffic = Traffic()
     for router in (health.router, *v1.ROUTERS, internal.router, registrar.router, webhooks_in.router, *routers):
         check_declared(router)

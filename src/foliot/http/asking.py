@@ -36,6 +36,7 @@ _PARAMETERS = "__foliot_parameters__"
 LONGEST_KEY = 255
 """Of an Idempotency-Key."""
 _LARGE = 64 * 1024
+_READING = ("GET", "HEAD")
 
 bearer = HTTPBearer(auto_error=False, description="An API key: `foliot key create` makes one.")
 service_bearer = HTTPBearer(
@@ -208,15 +209,19 @@ GUARDS: dict[Callable[..., Any], Callable[[Needed], bool]] = {
 
 
 async def _asked(request: Request, principal: Principal) -> Ask:
-    key = _key_of(request)
+    # Where nothing is written there is nothing to be done once.
+    key = None if request.method in _READING else _key_of(request)
     what = f"{request.method} {request.scope['route'].path} {await _fingerprint(request)}" if key is not None else ""
     return _ask_of(request, principal, key, what)
 
 
 def _ask_of(request: Request, principal: Principal, key: str | None, what: str) -> Ask:
     service: Service = request.app.state.service
-    client = request.client
-    return Ask(service, principal, request.state.request_id, client.host if client else None, key, what)
+    return Ask(service, principal, request.state.request_id, _address(request), key, what)
+
+
+def _address(request: Request) -> str | None:
+    return request.client.host if request.client else None
 
 
 Asked = Annotated[Ask, Depends(ask)]
@@ -252,7 +257,13 @@ async def _principal(request: Request, service: Service) -> Principal:
     if not token:
         raise Unidentified("this needs an API key: send it as `Authorization: Bearer …`")
     known = service.doorkeeper.known(token)
-    principal = known if known is None or isinstance(known, Principal) else await run_in_threadpool(known)
+    if known is None or isinstance(known, Principal):
+        principal = known
+    else:
+        if not service.doorkeeper.has_met(token):
+            # Each costs a look at the database: who has no key has no more of them than who has one.
+            request.app.state.strangers.spend_of(f"whoever comes from {_address(request)} with keys that are new here")
+        principal = await run_in_threadpool(known)
     if principal is None:
         raise Unidentified("that key opens nothing: it is unknown, expired or revoked; ask for another")
     return principal

@@ -26,7 +26,7 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
 class RateLimits:
-    """A bucket for each key, or user without one. Only ever touched from the loop of the server."""
+    """A bucket for each who asks. Only ever touched from the loop of the server."""
 
     def __init__(self, clock: Clock, pace: Pace) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class RateLimits:
         self._buckets: OrderedDict[str, Bucket] = OrderedDict()
 
     def spend(self, principal: Principal) -> None:
-        """Count a request; TooMany when there were too many."""
+        """Count a request of that key, or user without one; TooMany when there were too many."""
         self.spend_of(principal.key or principal.user)
 
     def spend_of(self, who: str) -> None:
@@ -59,7 +59,8 @@ class BodyLimits:
         self._slowest = slowest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        # Whatever the method: nothing keeps a client from sending a body with a GET, and somebody might read it.
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         try:

@@ -61,7 +61,10 @@ def sqlite_release(version: tuple[int, ...]) -> Symptom:
 def file_mode(path: str, mode: int) -> Symptom:
     if mode & 0o022:
         return Symptom("file", Health.WARN, f"{path} may be written by others", f"chmod go-w {path}")
-    return Symptom("file", Health.OK, "only its owner may write it")
+    if mode & 0o044:
+        said = f"{path} may be read by others, with all that schedules are given and come to"
+        return Symptom("file", Health.WARN, said, f"chmod go-r {path}*")
+    return Symptom("file", Health.OK, "only its owner may read and write it")
 
 
 def disk(free: int) -> Symptom:

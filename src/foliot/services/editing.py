@@ -64,7 +64,10 @@ def insert_schedules(
     app: str | None,
     pricing: Pricing,
 ) -> Inserted:
-    """New schedules; those that are `deleted`, by id, live again. A clash with somebody else's is the database's."""
+    """New schedules; those that are `deleted`, by id, live again for whose they were.
+
+    A clash with somebody else's that lives is the database's.
+    """
     rows, cursors, snapshots = [], [], []
     now = tx.now
     refs = iter(tx.new_schedule_refs(len(wanted) - len(deleted)))
@@ -73,7 +76,8 @@ def insert_schedules(
         target = targets[stored.target]
         old = deleted.get(schedule_id)
         if old is not None:
-            snapshots.append(_revive(tx, entries, old, stored, target, app=app, grant_ref=grant, owner=owner))
+            _check_heir(old, owner)
+            snapshots.append(_revive(tx, entries, old, stored, target, app=app, grant_ref=grant))
             continue
         ref, limit = next(refs), read_policies(stored.policies).limit
         wake_at = first_due.of(stored.spec, schedule_id)
@@ -163,6 +167,7 @@ def put_schedule(
         return snapshot_view(inserted.snapshots[0])
     found = desk.find(tx, wanted.id)
     if app is not None and found.row.app != app:
+        entries.note("schedule.adopt", "schedule", found.row.id, app=app)
         tx.update_schedule(found.row.ref, app=app)
     return edit(tx, entries, found, wanted.stored, wanted.wish if edit_wish is None else edit_wish)
 
@@ -183,6 +188,18 @@ def deleted_schedules(desk: Desk, tx: Transaction, wanted: Sequence[WantedSchedu
 def taken(schedule_id: str) -> Conflict:
     """Somebody else has that name, which is no business of the caller's."""
     return Conflict(f"the name {schedule_id!r} is taken: choose another")
+
+
+def _check_heir(row: ScheduleRow, owner: str) -> None:
+    """Conflict when a deleted schedule would live again as somebody else's: its runs stay with whose they are.
+
+    Only for those to be told who see it.
+    """
+    if row.owner != owner:
+        raise Conflict(
+            f"the name {row.id!r} is that of a deleted schedule of {row.owner}, whose runs are kept under it:"
+            f" choose another for what is to be {owner}'s, or make it {row.owner}'s again"
+        )
 
 
 def _revive(tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, **said: Any) -> Snapshot:

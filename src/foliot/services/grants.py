@@ -62,8 +62,12 @@ class GrantVerbs:
         if known is not None:
             return grant_view(known)
 
-        def act(tx: Transaction, _: Entries) -> Grant:
-            return _shown(tx, local_grant(tx))
+        def act(tx: Transaction, entries: Entries) -> Grant:
+            is_new = known_local_grant(tx) is None
+            found = _shown(tx, local_grant(tx))
+            if is_new:
+                entries.note("grant.create", "grant", found.id, user=found.user, scopes=found.scopes)
+            return found
 
         return self._desk.write(act)
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
+from typing import NamedTuple
 
 from foliot import chance
 from foliot.books.entries import Entries
@@ -85,12 +86,10 @@ class UserVerbs:
             raise Conflict(f"{wanted} cannot give up being an admin: ask another admin, lest there is none left")
 
         def act(tx: Transaction, entries: Entries) -> User:
-            ref = tx.user_ref(wanted)
             known = tx.user(wanted)
-            assert known is not None, "it is known from now on"
-            if known.role != role_wanted:
+            if known is None or known.role != role_wanted:
                 entries.note("user.put", "user", wanted, role=role_wanted)
-                tx.change_user(ref, role_wanted, known.disabled_at)
+                tx.change_user(tx.user_ref(wanted), role_wanted, None if known is None else known.disabled_at)
             return self._shown(tx, wanted)
 
         return self._desk.write(act)
@@ -170,7 +169,7 @@ class KeyVerbs:
         def act(tx: Transaction, entries: Entries) -> ApiKey:
             if asked is not None and asked <= tx.now:
                 raise Invalid(f"expires_at takes a moment to come, got {rfc3339(asked)}")
-            ends_at = _within(asked, None if principal.may(Right.ADMIN) else _life_of(tx, principal.key))
+            ends_at = _within(asked, _life_of(tx, principal.key))
             given = self._rights(tx, owner, wanted)
             tx.insert_key(made.id, tx.user_ref(owner), called, made.digest, json.dumps(sorted(given)), ends_at)
             found = tx.key(made.id)
@@ -274,17 +273,27 @@ def _within(asked: int | None, life: int | None) -> int | None:
     return life
 
 
+class _Known(NamedTuple):
+    """A key as it was found: after which change of keys, and when."""
+
+    forgotten: int
+    at: float
+    row: KeyRow
+    principal: Principal | None
+    noted_at: int
+    """When it was last tried to write down that it is used."""
+
+
 class Doorkeeper:
     """Knows who comes with which key."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._known: dict[str, tuple[float, KeyRow, Principal | None]] = {}
-        self._noted: dict[str, int] = {}
-        """When it was last tried to write down that they are used."""
+        self._known: dict[str, _Known] = {}
+        """By digest; the one that was looked up longest ago comes first."""
         self._forgotten = 0
-        """How often: what was looked up before is not remembered after."""
+        """How often: what was looked up before is not taken for what it is after."""
         self._knowing = Lock()
 
     def known(self, text: str) -> Callable[[], Principal | None] | Principal | None:
@@ -293,12 +302,15 @@ class Doorkeeper:
             return None
         digest = key_digest(text)
         known = self._known.get(digest)
-        if known is None or self._clock.steady() - known[0] >= _KNOWN_FOR:
+        if known is None or known.forgotten != self._forgotten or self._clock.steady() - known.at >= _KNOWN_FOR:
             return lambda: self._look_up(digest)
-        _, row, principal = known
-        if row.expires_at is not None and self._clock.now() >= row.expires_at:
+        if known.row.expires_at is not None and self._clock.now() >= known.row.expires_at:
             return None
-        return principal
+        return known.principal
+
+    def has_met(self, text: str) -> bool:
+        """Whether somebody came with that key before, and there was one: nobody who guesses has such a one."""
+        return key_digest(text) in self._known
 
     def identify(self, text: str) -> Principal | None:
         found = self.known(text)
@@ -317,7 +329,6 @@ class Doorkeeper:
         """Keys or roles were changed here: look everything up again."""
         with self._knowing:
             self._forgotten += 1
-            self._known.clear()
 
     def _look_up(self, digest: str) -> Principal | None:
         forgotten = self._forgotten
@@ -329,15 +340,13 @@ class Doorkeeper:
         is_open = not is_over and disabled_at is None
         principal = _comes_as(row) if is_open else None
         with self._knowing:
+            before = self._known.pop(digest, None)
             if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-                self._noted.clear()
-            if forgotten == self._forgotten:
-                self._known[digest] = (self._clock.steady(), row, principal)
-            noted_at = max(row.used_at or 0, self._noted.get(digest, 0))
+                del self._known[next(iter(self._known))]
+            noted_at = max(row.used_at or 0, 0 if before is None else before.noted_at)
             is_to_be_noted = principal is not None and now - noted_at >= _NOTED_EVERY
-            if is_to_be_noted:
-                self._noted[digest] = now
+            noted_at = now if is_to_be_noted else noted_at
+            self._known[digest] = _Known(forgotten, self._clock.steady(), row, principal, noted_at)
         if is_to_be_noted:
             with suppress(Unavailable):
                 # Who only reads is let in while nothing can be written, and does not wait for it each time.

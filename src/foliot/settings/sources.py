@@ -1,6 +1,7 @@
 """Where settings come from: a flag, else the environment, else a TOML file, else the default."""
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ T = TypeVar("T")
 
 _HERE = "foliot.toml"
 _FILE = "_file"
+_PASSWORD_OPTION = re.compile(r"[?&]\w*password=.", re.IGNORECASE)
 
 
 class Said(NamedTuple):
@@ -118,6 +120,12 @@ def without_password(url: str) -> str:
     return f"{scheme}{sign}{'…' if '?' in before else place.partition('?')[0]}"
 
 
+def _has_password(url: str) -> bool:
+    """Whether a database's URL holds one, before its host or among its options."""
+    account, _, _ = url.partition("://")[2].rpartition("@")
+    return bool(account.partition(":")[2]) or _PASSWORD_OPTION.search(url) is not None
+
+
 def _path(environment: Mapping[str, str]) -> Path | None:
     named = environment.get(CONFIG.variable)
     if named:
@@ -152,7 +160,11 @@ def _read_file(path: Path) -> dict[str, str]:
             raise Invalid(f"{key} in {path} is a secret, which this file may not hold: {remedy}")
         if key not in known:
             raise Invalid(f"{key!r} in {path} is no setting{_meant(key, known)}")
-    return {key: _as_text(f"{key} in {path}", value) for key, value in written.items()}
+    found = {key: _as_text(f"{key} in {path}", value) for key, value in written.items()}
+    if _has_password(found.get(DATABASE.name, "")):
+        remedy = f"write {DATABASE.name}{_FILE} = the path of a file that holds the URL, or set {DATABASE.variable}"
+        raise Invalid(f"{DATABASE.name} in {path} has a password in it, which this file may not hold: {remedy}")
+    return found
 
 
 def _keys(setting: Setting[Any]) -> list[str]:

@@ -18,6 +18,7 @@ from sqlalchemy.pool import StaticPool
 from foliot.clock import SystemClock
 from foliot.courtesy import INTERPRETER
 from foliot.domain.errors import Invalid, Unavailable
+from foliot.files import make_private
 from foliot.ports import Clock
 from foliot.stores.dialect import PostgresqlDialect, SqlDialect, SqliteDialect
 from foliot.stores.lock_file import LockFile
@@ -233,6 +234,7 @@ class SqliteDatabase:
             # SQLite would open it for reading, in silence, and leave a log beside it that nobody can write either.
             raise Unavailable(f"the database {self.path} may not be written: {READ_ONLY_REMEDY}")
         lock_file = LockFile(f"{self.path}.lock", self.path)
+        make_private(self.path)
         engine = create_engine(
             URL.create("sqlite", database=self.path),
             poolclass=StaticPool,
