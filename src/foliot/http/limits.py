@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from math import ceil
 from typing import Any
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from foliot.domain.access import Principal
@@ -66,12 +67,16 @@ class BodyLimits:
         try:
             async with asyncio.timeout(self._slowest):
                 body = await _read(scope, receive)
+        except ClientDisconnect:
+            # What came of it is not what was to be asked.
+            return
         except TimeoutError:
             await _refuse(scope, send, 408, "too_slow", f"the request did not arrive within {self._slowest:g} s")
             return
         if body is None:
             await _refuse(scope, send, 413, "too_large", f"a request takes at most {LARGEST_BODY:,} bytes: send less")
-        elif _is_json(scope) and depth_of(body) > DEEPEST_JSON:
+        elif depth_of(body) > DEEPEST_JSON:
+            # Whatever it says that it is: all that is read here is read as JSON.
             rule = f"JSON is taken {DEEPEST_JSON} levels deep: send it flatter"
             await _refuse(scope, send, 400, "too_deep", rule)
         else:
@@ -79,7 +84,7 @@ class BodyLimits:
 
 
 async def _read(scope: Scope, receive: Receive) -> bytes | None:
-    """The whole body; None when it is too large, before all of it has come."""
+    """The whole body; None when it is too large, before all of it has come. ClientDisconnect when it never does."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value) > LARGEST_BODY:
             return None
@@ -87,17 +92,13 @@ async def _read(scope: Scope, receive: Receive) -> bytes | None:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b""
+            raise ClientDisconnect
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > LARGEST_BODY:
             return None
         if not message.get("more_body"):
             return b"".join(parts)
-
-
-def _is_json(scope: Scope) -> bool:
-    return any(name == b"content-type" and b"json" in value for name, value in scope["headers"])
 
 
 def depth_of(body: bytes) -> int:
