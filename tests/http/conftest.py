@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from foliot import Foliot
 from foliot.domain.pace import Pace
 from foliot.testing import World, virtual
-from tests.http.clients import People
+from tests.http.clients import People, asking
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def world(program: Foliot, database_url: str) -> Iterator[World]:
 def people(program: Foliot) -> People:
     """Clients of an admin, of members and of a viewer."""
     http = program.parts.http(Pace(1e6, 10**6))
-    return People(program, lambda: TestClient(http, raise_server_exceptions=False))
+    return People(program, lambda: asking(http))
 
 
 @pytest.fixture

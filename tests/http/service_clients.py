@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from foliot import Foliot
 from foliot.domain.pace import Pace
 from foliot.domain.service_tokens import ServiceAccess, rules_of
+from tests.http.clients import asking
 
 SECRET = "a-secret-of-services"
 OLD_SECRET = "the-secret-before-that"
@@ -70,7 +71,7 @@ def encoded(part: bytes | dict[str, Any]) -> str:
 
 def client(program: Foliot, access: ServiceAccess, bearer: str | None = None) -> TestClient:
     """Somebody who asks that program, with that behind `Bearer`."""
-    found = TestClient(program.parts.http(Pace(1e6, 10**6), access), raise_server_exceptions=False)
+    found = asking(program.parts.http(Pace(1e6, 10**6), access))
     if bearer is not None:
         found.headers["Authorization"] = f"Bearer {bearer}"
     return found

@@ -151,6 +151,9 @@ def test_under_one_key_they_are_changed_once(team: People) -> None:
         ("pause", {}, "every schedule"),
         ("resume", {"filter": {}}, "every schedule"),
         ("label", {"filter": {"labels": {}}, "set": {"a": "b"}}, "every schedule"),
+        ("pause", {"filter": {"q": ""}}, "every schedule"),
+        ("resume", {"filter": {"q": "", "labels": {}}, "dry_run": True}, "every schedule"),
+        ("pause", {"filter": {"owner": "ann"}}, "every schedule"),
         ("label", TEAM, "say which labels"),
         ("label", {**TEAM, "set": {"a": "b"}, "remove": ["a"]}, "not both"),
         ("label", {**TEAM, "set": {"a b": "c"}}, "a label's name takes"),
@@ -165,6 +168,10 @@ def test_under_one_key_they_are_changed_once(team: People) -> None:
 def test_what_cannot_be_meant_is_refused_in_words(team: People, verb: str, body: dict[str, Any], said: str) -> None:
     refused = team.ann.post(f"{URL}/{verb}", json=body)
     assert (refused.status_code, said in refused.text) == (422, True), refused.text
+
+
+def test_a_list_of_no_ids_names_none(team: People) -> None:
+    assert done(team.ann, "pause", {"filter": {"ids": []}})["found"] == 0
 
 
 def test_who_may_only_look_changes_none(team: People) -> None:

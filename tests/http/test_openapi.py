@@ -4,7 +4,9 @@ import jsonschema_rs
 import pytest
 
 from foliot.domain.errors import Invalid
+from foliot.domain.grants import scope_of
 from foliot.http.paging import cursor_of, place_of
+from tests.dags import a_dag, act, manual
 from tests.http.clients import People
 
 
@@ -21,6 +23,19 @@ def test_every_operation_says_what_it_needs_what_may_go_wrong_and_that_writes_ta
         assert bool(keys) is (method != "get" and operation["x-right"] != "signed"), operation["operationId"]
         assert operation["x-right"]
     assert "HTTPValidationError" not in said["components"]["schemas"]
+
+
+def test_a_user_or_schedule_that_is_not_there_is_not_found_as_the_description_says(people: People) -> None:
+    """The clients here take no answer that it does not declare."""
+    flow = a_dag([manual(), act("send")], "start > send")
+    grant = {"scopes": [scope_of("python:digest")], "user": "carl"}
+    answers = [
+        people.root.get("/api/v1/runs?schedule=absent"),
+        people.root.post("/api/v1/keys", json={"name": "a", "user": "carl"}),
+        people.root.post("/api/v1/grants", json=grant),
+        people.root.post("/api/v1/workflows", json={**flow, "user_id": "carl"}),
+    ]
+    assert [answer.status_code for answer in answers] == [404] * 4
 
 
 def test_every_body_has_an_example_beside_its_schema_that_the_schema_takes(people: People) -> None:

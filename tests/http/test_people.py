@@ -1,11 +1,15 @@
 """Users and keys: who may come in, and with what."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
 
-from foliot import Foliot
+from foliot import Foliot, Invalid
+from foliot.domain.grants import scope_of
+from foliot.domain.schedule import DONE_TO_USERS
+from tests.dags import a_dag, act, manual
 from tests.http.clients import People
 
 
@@ -41,6 +45,28 @@ def test_users_are_the_admins_business(people: People) -> None:
 def test_a_user_whose_id_has_a_slash_is_found(people: People) -> None:
     assert people.root.put("/api/v1/users/team%2Fann", json={"role": "member"}).json()["id"] == "team/ann"
     assert people.root.post("/api/v1/users/team%2Fann/disable").json()["disabled_at"] is not None
+
+
+@pytest.mark.parametrize("user", ["me", "acme/ledger", "acme/disable"])
+def test_nobody_has_an_id_that_means_somebody_else_in_a_path(people: People, user: str) -> None:
+    refused = [
+        people.root.put(f"/api/v1/users/{quote(user, safe='')}", json={"role": "member"}),
+        people.root.post("/api/v1/schedules", json={"name": "a", "cron": "0 8 * * *", "user": user}),
+        people.root.post("/api/v1/grants", json={"scopes": [scope_of("python:digest")], "user": user}),
+        people.root.post("/api/v1/keys", json={"name": "a", "user": user}),
+        people.root.post("/api/v1/workflows", json={**a_dag([manual(), act("send")], "start > send"), "user_id": user}),
+    ]
+    said = [(answer.status_code, answer.json()["detail"]) for answer in refused]
+    assert all(status == 422 and user in detail and "give" in detail for status, detail in said), said
+    with pytest.raises(Invalid):
+        people.program.schedules.create("a", target="digest", cron="0 8 * * *", user=user)
+
+
+def test_what_may_stand_behind_a_user_in_a_path_ends_no_id(people: People) -> None:
+    """Else the account of `acme/ledger` is the ledger of acme."""
+    paths = people.root.get("/api/v1/openapi.json").json()["paths"]
+    behind = {path.partition("{user}/")[2] for path in paths if "{user}/" in path}
+    assert behind == set(DONE_TO_USERS)
 
 
 def test_a_disabled_user_is_let_in_no_more_until_enabled(people: People) -> None:

@@ -115,6 +115,42 @@ def test_replacing_needs_the_etag_that_was_read(people: People) -> None:
     assert people.ann.put(f"{url}?upsert=true", json={**new, "name": "other"}).status_code == 422
 
 
+def test_a_target_that_is_not_said_is_the_function_of_the_schedules_name(people: People) -> None:
+    """By whichever of its names it is asked for: one was made python:my-job by its id."""
+    new = {"cron": "0 1 * * *"}
+    made = people.ann.post("/api/v1/schedules", json={**new, "name": "My_Job", "target": "other"})
+    url = f"/api/v1/schedules/{made.json()['id']}"
+    assert people.ann.put(f"{url}?upsert=true", json=new).json()["target"] == "python:My_Job"
+    people.ann.patch(url, json={"target": "other"})
+    assert people.ann.patch(url, json={"target": None}).json()["target"] == "python:My_Job"
+    people.ann.patch(url, json={"target": "other"})
+    etag = people.ann.get(url).headers["etag"]
+    assert people.ann.put(url, json=new, headers={"If-Match": etag}).json()["target"] == "python:My_Job"
+
+
+def test_a_target_that_is_not_said_is_asked_for_where_no_function_has_the_schedules_name(people: People) -> None:
+    new, url = {"cron": "0 1 * * *"}, "/api/v1/schedules/my-job"
+    people.ann.post("/api/v1/schedules", json={**new, "name": "My Job", "target": "other"})
+    refused = [
+        people.ann.put(url, json=new, headers={"If-Match": '"1"'}),
+        people.ann.put(f"{url}?upsert=true", json=new),
+        people.ann.put("/api/v1/schedules/My%20Job?upsert=true", json=new),
+        people.ann.patch(url, json={"target": None}),
+        people.ann.post("/api/v1/schedules", json={**new, "name": "No Target Here"}),
+    ]
+    said = [(answer.status_code, answer.json().get("detail")) for answer in refused]
+    assert all(status == 422 and "give a target, such as 'python:digest'" in detail for status, detail in said), said
+
+
+def test_a_schedule_keeps_its_name_and_a_replacement_that_has_another_is_refused(people: People) -> None:
+    new, url = {"cron": "0 1 * * *", "target": "digest"}, "/api/v1/schedules/my-job"
+    people.ann.post("/api/v1/schedules", json={**new, "name": "My Job"})
+    for query, headers in (("", {"If-Match": '"1"'}), ("?upsert=true", {})):
+        refused = people.ann.put(url + query, json={**new, "name": "MY JOB"}, headers=headers)
+        assert (refused.status_code, "keeps its name: leave name out" in refused.text) == (422, True), refused.text
+        assert people.ann.put(url + query, json={**new, "name": "My Job"}, headers=headers).status_code == 200
+
+
 def test_a_patch_changes_what_it_says_and_null_is_the_default(people: People) -> None:
     people.ann.post("/api/v1/schedules", json={**DIGEST, "timeout": "5m", "retry": 3, "labels": {"team": "mail"}})
     url = "/api/v1/schedules/digest"

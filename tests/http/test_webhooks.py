@@ -147,6 +147,7 @@ def test_lists_are_paged(people: People) -> None:
     rest = people.ann.get(PATH, params={"limit": 2, "after": first["next"]}).json()
     assert [webhook["id"] for webhook in first["items"] + rest["items"]] == ids
     assert rest["next"] is None
+    assert people.ann.get(PATH, params={"limit": 3}).json()["next"] is None, "these are all, not one more page of none"
 
 
 def test_what_it_was_told_is_listed_newest_first(people: People) -> None:
@@ -176,3 +177,4 @@ def test_what_it_was_told_is_listed_newest_first(people: People) -> None:
     page = people.ann.get(place, params={"limit": 2}).json()
     rest = people.ann.get(place, params={"limit": 2, "after": page["next"]}).json()
     assert [one["id"] for one in page["items"] + rest["items"]] == [one["id"] for one in found]
+    assert people.ann.get(place, params={"limit": 3}).json()["next"] is None

@@ -14,6 +14,10 @@ LONGEST_JSON = 1_000_000
 _LONGEST_TEXT = 1000
 MOST_LABELS = 100
 """Of one schedule."""
+ME = "me"
+"""Whoever asks, where a user is named."""
+DONE_TO_USERS = ("disable", "enable", "ledger", "limit", "top-up")
+"""What may stand behind a user in a path: `acme/ledger` is the ledger of acme."""
 _TARGET = re.compile(r"[a-z][a-z0-9_]*:[^\s#~?*]{1,200}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,62}", re.ASCII)
 
@@ -114,9 +118,19 @@ def name_of(what: str, text: str) -> str:
 
 
 def user_of(user: str, what: str = "a user") -> str:
-    """A user's id, whatever the program around calls its users; Invalid when it is empty or no printable text."""
+    """A user's id, whatever the program around calls its users; Invalid when it is empty or no printable text.
+
+    Invalid too when a path with that id in it means somebody else.
+    """
     if not isinstance(user, str) or not user.strip() or len(user) > _LONGEST_ID or not user.isprintable():
         raise Invalid(f"{what} takes printable text of 1 to {_LONGEST_ID} characters, got {user!r}")
+    if user == ME:
+        raise Invalid(f"{what} takes no {ME!r}, which means whoever asks: give the id of a user")
+    whose, slash, last = user.rpartition("/")
+    if slash and last in DONE_TO_USERS:
+        raise Invalid(
+            f"{what} takes no id that ends in '/{last}', which in a path is about {whose!r}: give another, got {user!r}"
+        )
     return user
 
 

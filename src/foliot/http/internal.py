@@ -172,7 +172,7 @@ async def execute(graph_id: str, request: Request, asked: Asked) -> Response:
 @router.get(
     "/runs/{run_id:path}/outcome",
     response_model=ShownExecution,
-    responses={202: {"model": ShownExecution, "description": "It goes on."}},
+    responses={202: {"model": ShownExecution, "description": "It goes on."}, **also(409)},
 )
 @needs(SERVICE)
 async def outcome(run_id: str, request: Request, asked: Asked, key: str | None = None) -> Response:

@@ -17,7 +17,7 @@ from foliot.ports import Transaction
 from foliot.rows import ScheduleRow
 from foliot.services.desk import Desk, Found
 from foliot.services.editing import post_pause, post_resume, schedule_views
-from foliot.services.schedule_lists import Meant, filter_of, list_lines, ordering_said
+from foliot.services.schedule_lists import Meant, filter_of, is_everything, list_lines, ordering_said
 from foliot.services.schedules import Moment
 from foliot.services.stretches import Place, Stretch
 from foliot.services.views import Schedule
@@ -130,9 +130,9 @@ class BulkVerbs:
         self, reach: Reach, change: _Change, is_changed: _IsChanged, *, otherwise: tuple[Standing, ...] = ()
     ) -> Batch:
         """Change the next of those that are meant; `otherwise` is how they stand, when nobody says how."""
-        if reach.meant.is_everything and not reach.everything:
-            raise Invalid("that would be every schedule: say which, by label, target or app, or that all are meant")
         wanted = filter_of(self._desk, reach.meant)
+        if is_everything(self._desk, wanted) and not reach.everything:
+            raise Invalid("that would be every schedule: say which, by label, target or app, or that all are meant")
         if not wanted.standings:
             wanted = wanted._replace(standings=otherwise)
 

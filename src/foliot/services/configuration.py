@@ -56,7 +56,7 @@ def stored_of(name: str, options: Mapping[str, Any]) -> Stored:
     _check_options(options)
     given = {key: value for key, value in options.items() if value is not None}
     return Stored(
-        target=target_said(given.get("target", name)),
+        target=_target_of(given.get("target"), name),
         spec=_text_of(_read_spec, given, ("spec", *SPEC_OPTIONS)),
         policies=_text_of(_read_policies, given, POLICY_OPTIONS),
         input=json_text("input", given.get("input")),
@@ -103,17 +103,30 @@ def patched(name: str, stored: Stored, policies: Policies, changes: Mapping[str,
     if reset:
         kept = {name: getattr(defaults if name in reset else policies, name) for name in Policies.__slots__}
         policies = Policies(**kept)
-    target, spec = changes.get("target"), stored.spec
+    spec = stored.spec
     if "spec" in changes or any(key in changes for key in SPEC_OPTIONS):
         spec = _spec_text(spec_of({key: value for key, value in changes.items() if value is not None}))
     return Stored(
-        target=target_said(name if target is None else target) if "target" in changes else stored.target,
+        target=_target_of(changes["target"], name) if "target" in changes else stored.target,
         spec=spec,
         policies=policies.as_text(),
         input=json_text("input", changes["input"]) if "input" in changes else stored.input,
         labels=_labels_text(changes["labels"]) if "labels" in changes else stored.labels,
         memo=json_text("memo", changes["memo"]) if "memo" in changes else stored.memo,
     )
+
+
+def _target_of(said: str | None, name: str) -> str:
+    """What runs: the target that is said, else the Python function that is called as the schedule is."""
+    if said is not None:
+        return target_said(said)
+    try:
+        return target_said(name)
+    except Invalid as refusal:
+        raise Invalid(
+            f"target is missing, and no function has the schedule's name {name[:100]!r}: "
+            "give a target, such as 'python:digest'"
+        ) from refusal
 
 
 def _spec_text(spec: Spec) -> str:

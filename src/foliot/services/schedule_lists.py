@@ -44,11 +44,6 @@ class Meant(NamedTuple):
     needs_attention: bool | None = None
     owner: str | None = None
 
-    @property
-    def is_everything(self) -> bool:
-        """Whether nothing is said that leaves any out."""
-        return all(part is None or part == {} for part in self)
-
 
 def filter_of(desk: Desk, meant: Meant) -> ScheduleFilter:
     """The same as the database is asked, among those that the caller sees; Invalid where nothing can be meant."""
@@ -64,6 +59,11 @@ def filter_of(desk: Desk, meant: Meant) -> ScheduleFilter:
         standings=() if meant.standing is None else (standing_said(meant.standing),),
         needs_attention=meant.needs_attention,
     )
+
+
+def is_everything(desk: Desk, wanted: ScheduleFilter) -> bool:
+    """Whether it leaves out none of those that the caller sees, whatever was said."""
+    return wanted == filter_of(desk, Meant())
 
 
 def standing_said(text: str) -> Standing:

@@ -123,15 +123,24 @@ class ScheduleVerbs:
         self, name: str, *, app: str | None = None, user: str | None = None, grant: str | None = None, **options: Any
     ) -> Schedule:
         """Create it, or make it what these options say; unchanged it is left alone, and paused it stays paused."""
-        wanted = WantedSchedule(slug_of(name), name, stored_of(name, options), self._wish(user, grant))
+        schedule_id, wish = slug_of(name), self._wish(user, grant)
         # Whose it is that is there already, is asked only when somebody is named.
-        edit_wish = self._edit_wish(grant) if user is None else wanted.wish
+        edit_wish = self._edit_wish(grant) if user is None else wish
         app = text_of("app", app)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
+            stored = stored_of(self._called(tx, schedule_id) or name, options)
+            wanted = WantedSchedule(schedule_id, name, stored, wish)
             return put_schedule(self._desk, tx, entries, wanted, app, edit_wish)
 
         return self._desk.write(act)
+
+    def _called(self, tx: Transaction, schedule_id: str) -> str | None:
+        """The name of the schedule of that id; None when there is none that the caller sees."""
+        row = tx.schedule(schedule_id)
+        if row is None or row.deleted_at is not None or not self._desk.principal.sees(row.owner):
+            return None
+        return row.name
 
     def _wish(self, user: str | None, grant: str | None) -> Wish:
         """By whose permission: the caller's own, unless they are the program itself or name somebody they act for."""
@@ -177,12 +186,12 @@ class ScheduleVerbs:
 
     def replace(self, name: str, *, token: int, grant: str | None = None, **options: Any) -> Schedule:
         """Make it what these options say, as a whole; Conflict when it was changed since the token was read."""
-        stored, wish = stored_of(name, options), self._edit_wish(grant)
+        wish = self._edit_wish(grant)
 
         def act(tx: Transaction, entries: Entries) -> Schedule:
             found = self._desk.find(tx, name)
             check_token(found.row, token)
-            return edit(tx, entries, found, stored, wish)
+            return edit(tx, entries, found, stored_of(found.row.name, options), wish)
 
         return self._desk.write(act)
 

@@ -21,6 +21,7 @@ from foliot.domain.schedule import name_of
 from foliot.ports import Carrier, Transaction
 from foliot.rows import DeliveryRow, WebhookRow
 from foliot.services.desk import Desk
+from foliot.services.stretches import Stretch, stretch_of
 
 T = TypeVar("T")
 
@@ -125,9 +126,15 @@ class WebhookVerbs:
 
     def list(self, *, after: int = 0, limit: int = 100) -> Webhooks:
         """Those that the caller sees, in the order in which they were made, from the one after that number."""
+        return [*self.page(after=after, limit=limit).items]
+
+    def page(self, *, after: int = 0, limit: int = 100) -> Stretch[Webhook]:
+        """The same, and where the rest begins."""
         limit_of(limit)
         owner = self._desk.principal.seen_owner
-        return self._desk.read(lambda tx: [_view(row) for row in tx.list_webhooks(owner, after, limit)])
+        return self._desk.read(
+            lambda tx: stretch_of(tx.list_webhooks(owner, after, limit + 1), limit, _view, lambda row: (row.ref,))
+        )
 
     def get(self, webhook: str) -> Webhook:
         return self._desk.read(lambda tx: _view(self._find(tx, webhook)))
@@ -145,11 +152,16 @@ class WebhookVerbs:
 
     def deliveries(self, webhook: str, *, before: int | None = None, limit: int = 100) -> Deliveries:
         """What it was told, or is to be, the newest first, from the one before that number."""
+        return [*self.deliveries_page(webhook, before=before, limit=limit).items]
+
+    def deliveries_page(self, webhook: str, *, before: int | None = None, limit: int = 100) -> Stretch[WebhookDelivery]:
+        """The same, and where the rest begins."""
         limit_of(limit)
 
-        def act(tx: Transaction) -> list[WebhookDelivery]:
+        def act(tx: Transaction) -> Stretch[WebhookDelivery]:
             row = self._find(tx, webhook)
-            return [_delivery_view(row.id, found) for found in tx.deliveries_of(row.ref, before, limit)]
+            found = tx.deliveries_of(row.ref, before, limit + 1)
+            return stretch_of(found, limit, lambda one: _delivery_view(row.id, one), lambda one: (one.ref,))
 
         return self._desk.read(act)
 

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from foliot.domain.access import Right
 from foliot.domain.credits import Posting as Kind
+from foliot.domain.schedule import ME
 from foliot.http.asking import Ask, Asked, answered, needs
 from foliot.http.openapi import also, routes
 from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
@@ -17,7 +18,6 @@ from foliot.services.views import Account, Posting
 router = routes("/accounts", "accounts")
 
 WhoseAccount = Annotated[str, Path(max_length=1000, description="Its user; `me` is you.", examples=["me"])]
-_ME = "me"
 
 
 class Payment(Taken):
@@ -79,7 +79,7 @@ def _shown_posting(posting: Posting) -> ShownPosting:
 
 
 def _whose(asked: Ask, user: str) -> str:
-    return asked.principal.user if user == _ME else user
+    return asked.principal.user if user == ME else user
 
 
 @router.get("/{user:path}/ledger", response_model=Listed[ShownPosting])

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from foliot.domain.access import Right
 from foliot.domain.grants import EVERYTHING, scope_of
 from foliot.http.asking import Asked, answered, needs
-from foliot.http.openapi import routes
+from foliot.http.openapi import also, routes
 from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
 from foliot.http.schemas import Given, Moment, SaidMoment, Switch, Taken, such_as
 from foliot.http.v1.schedule_schemas import SaidBudget, ShownBudget, ShownBudgetUse
@@ -102,7 +102,7 @@ def _options(body: NewGrant | GrantChanges) -> dict[str, Any]:
     return said
 
 
-@router.post("", status_code=201, response_model=ShownGrant)
+@router.post("", status_code=201, response_model=ShownGrant, responses=also(404))
 @needs(Right.WRITE)
 def create(body: NewGrant, asked: Asked) -> Response:
     """Permit targets on your account, until then and within a budget if those are said."""

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from foliot.domain.access import Right
 from foliot.http.asking import Asked, answered, needs
-from foliot.http.openapi import routes
+from foliot.http.openapi import also, routes
 from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
 from foliot.http.schemas import Given, Moment, SaidMoment, Taken, such_as
 from foliot.services.people import ApiKey
@@ -75,7 +75,7 @@ def _made_before(key: ApiKey) -> MadeKey:
     return MadeKey(**shown(key).model_dump(), secret=None)
 
 
-@router.post("", status_code=201, response_model=MadeKey)
+@router.post("", status_code=201, response_model=MadeKey, responses=also(404))
 @needs(Right.WRITE)
 def create(body: WantedKey, asked: Asked) -> Response:
     """Make a key. Its secret is told in this answer and nowhere else; it never has more rights than its maker."""

@@ -10,7 +10,7 @@ from foliot.domain.node_states import NodeStatus
 from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.http.asking import Ask, Asked, answered, needs
-from foliot.http.openapi import routes
+from foliot.http.openapi import also, routes
 from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
 from foliot.http.schemas import Given, Json, Moment, SaidMoment, such_as
 from foliot.http.v1.shown import ShownRun, shown_run
@@ -144,7 +144,7 @@ def _shown_detail(asked: Ask, found: RunDetail) -> ShownRunDetail:
     )
 
 
-@router.get("", response_model=Listed[ShownRunLine])
+@router.get("", response_model=Listed[ShownRunLine], responses=also(404))
 @needs(Right.READ)
 def listing(
     asked: Asked,

@@ -127,7 +127,12 @@ class SaidSpec(Taken):
 class ScheduleOptions(SaidSpec):
     """All that can be said of a schedule, beside its name."""
 
-    target: str | None = Field(default=None, max_length=300, examples=["python:digest"])
+    target: str | None = Field(
+        default=None,
+        max_length=300,
+        examples=["python:digest"],
+        description="What runs; when it is not said, the Python function that is called as the schedule is.",
+    )
     input: Json = None
     labels: SaidLabels | None = None
     memo: Json = None

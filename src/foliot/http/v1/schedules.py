@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, Any
 
 from fastapi import Header, Path, Query
 from starlette.responses import Response
 
 from foliot.domain.access import Right
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.schedule import MOST_LABELS, Ordering, slug_of
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import ETAG, also, routes
@@ -25,6 +26,8 @@ from foliot.http.v1.schedule_schemas import (
     written_schedule_line,
 )
 from foliot.services.schedule_lists import Meant
+from foliot.services.verbs import Verbs
+from foliot.services.views import Schedule
 
 router = routes("/schedules", "schedules")
 
@@ -95,21 +98,39 @@ def put(
 ) -> Response:
     """Make it what is said as a whole: under If-Match the one that was read, or with `upsert` whatever is there."""
     options = body.said()
-    name = options.pop("name", None) or schedule_id
-    if slug_of(name) != slug_of(schedule_id):
+    name = options.pop("name", None)
+    if name is not None and slug_of(name) != slug_of(schedule_id):
         raise Invalid(
             f"the name {name!r} is that of {slug_of(name)!r}, not of {schedule_id!r}: a schedule keeps its id"
         )
     if upsert and if_match is None:
-        return asked.write(lambda verbs: verbs.schedules.upsert(name, **options), shown_schedule, headers=etag)
+        return asked.write(lambda verbs: _upserted(verbs, schedule_id, name, options), shown_schedule, headers=etag)
     token = _token(if_match)
     if token is None:
         raise Invalid("to replace a schedule send the ETag that it was read with as If-Match, or ask for upsert=true")
     if options.pop("user", None) is not None:
         raise Invalid("a schedule stays its owner's: leave user out")
-    return asked.write(
-        lambda verbs: verbs.schedules.replace(schedule_id, token=token, **options), shown_schedule, headers=etag
-    )
+    return asked.write(lambda verbs: _replaced(verbs, schedule_id, name, token, options), shown_schedule, headers=etag)
+
+
+def _upserted(verbs: Verbs, schedule_id: str, name: str | None, options: dict[str, Any]) -> Schedule:
+    _check_name(verbs, schedule_id, name)
+    return verbs.schedules.upsert(name or schedule_id, **options)
+
+
+def _replaced(verbs: Verbs, schedule_id: str, name: str | None, token: int, options: dict[str, Any]) -> Schedule:
+    _check_name(verbs, schedule_id, name)
+    return verbs.schedules.replace(schedule_id, token=token, **options)
+
+
+def _check_name(verbs: Verbs, schedule_id: str, name: str | None) -> None:
+    """Invalid when the schedule that there is has another name. What it is to find none, the verbs say."""
+    if name is None:
+        return
+    with suppress(NotFound):
+        called = verbs.schedules.get(schedule_id).name
+        if called != name:
+            raise Invalid(f"the schedule is called {called!r}, and keeps its name: leave name out, got {name!r}")
 
 
 @router.patch("/{schedule_id}", response_model=ShownSchedule, responses={200: ETAG, **also(402)})

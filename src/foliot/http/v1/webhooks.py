@@ -9,7 +9,7 @@ from foliot.domain.access import Right
 from foliot.domain.notices import Event
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import routes
-from foliot.http.paging import LISTED, After, Limit, Listed, cursor_of, place_of
+from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
 from foliot.http.schemas import Given, Json, Moment, Taken, such_as
 from foliot.services.webhooks import Delivered, Webhook, WebhookDelivery, WebhookTest
 
@@ -101,9 +101,8 @@ def create(body: NewWebhook, asked: Asked) -> Response:
 def list_webhooks(asked: Asked, limit: Limit = LISTED, after: After = None) -> Response:
     """Your webhooks, or for admins everybody's, in the order in which they were made."""
     place = place_of(after, int)
-    found = asked.verbs.webhooks.list(after=place[0] if place else 0, limit=limit)
-    following = cursor_of(found[-1].number) if len(found) == limit else None
-    return answered(Listed[ShownWebhook](items=[_shown(webhook) for webhook in found], next=following))
+    found = asked.verbs.webhooks.page(after=place[0] if place else 0, limit=limit)
+    return answered(listed(ShownWebhook, found, _shown))
 
 
 @router.get("/{webhook_id}", response_model=ShownWebhook)
@@ -125,9 +124,8 @@ def delete(webhook_id: str, asked: Asked) -> Response:
 def deliveries(webhook_id: str, asked: Asked, limit: Limit = LISTED, after: After = None) -> Response:
     """What it was told, or is to be, the newest first."""
     place = place_of(after, int)
-    found = asked.verbs.webhooks.deliveries(webhook_id, before=place[0] if place else None, limit=limit)
-    following = cursor_of(found[-1].number) if len(found) == limit else None
-    return answered(Listed[ShownDelivery](items=[_shown_delivery(one) for one in found], next=following))
+    found = asked.verbs.webhooks.deliveries_page(webhook_id, before=place[0] if place else None, limit=limit)
+    return answered(listed(ShownDelivery, found, _shown_delivery))
 
 
 @router.post("/{webhook_id}/test", response_model=ShownWebhookTest)

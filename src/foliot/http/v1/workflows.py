@@ -72,7 +72,7 @@ def _shown(workflow: Workflow) -> ShownWorkflow:
     return ShownWorkflow.model_validate(workflow)
 
 
-@router.post("", status_code=201, response_model=ShownDeploy, responses=also(402))
+@router.post("", status_code=201, response_model=ShownDeploy, responses=also(402, 404))
 @needs(Right.WRITE)
 def deploy(body: Annotated[dict[str, Any], Body(examples=[_FLOW])], asked: Asked) -> Response:
     """Keep a workflow as a new version, unless it is the latest already, and make its triggers schedules.
