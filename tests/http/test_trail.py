@@ -1,6 +1,7 @@
 """The trail of changes, read and verified over the network."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -93,12 +94,16 @@ def test_entries_that_were_taken_from_the_end_are_found_at_once_and_for_good(peo
     assert people.root.get("/api/v1/trail/verify").json()["breaks"] == [gap]
 
 
+def _carry_out(text: str, tx: Any) -> None:
+    tx._do(text)
+
+
 def test_a_count_of_entries_that_is_behind_is_no_break_and_is_put_right(people: People, program: Foliot) -> None:
     """It once counted transactions, and somebody may have taken it away."""
     people.client("root")
     append(program, 3)
     for wrong in ("UPDATE revisions SET number = 1 WHERE name = 'trail'", "DELETE FROM revisions"):
-        program.parts.database.write(lambda tx, text=wrong: tx._do(text))
+        program.parts.database.write(partial(_carry_out, wrong))
         assert people.root.get("/api/v1/trail/verify").json()["breaks"] == []
         append(program, 2)
         found = people.root.get("/api/v1/trail/verify").json()

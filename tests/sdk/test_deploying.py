@@ -114,6 +114,19 @@ def test_what_a_person_has_paused_stays_paused_whatever_is_deployed(world: World
     assert (schedule.paused, schedule.paused_by, schedule.note) == (True, "user", "holiday")
 
 
+def test_what_a_workflow_has_no_word_for_stays_when_it_is_deployed_again(world: World) -> None:
+    """A budget was gone after each deployment."""
+    deploy(world, scheduled())
+    said: dict[str, Any] = {"budget": {"credits": 5, "per": "day"}, "retry": 2, "labels": {"team": "a"}}
+    world.app.schedules.patch(TICK, **said)
+    policies = world.app.schedules.get(TICK).policies
+    deploy(world, scheduled(cron="*/2 * * * *"))
+    schedule = world.app.schedules.get(TICK)
+    assert (schedule.policies.budget, schedule.policies.retry) == (policies.budget, policies.retry)
+    assert (schedule.labels, schedule.policies.budget is None) == ({"team": "a"}, False)
+    assert schedule.input == {"version": 2, "trigger": "tick"}
+
+
 def test_a_schedule_that_was_deleted_by_hand_is_made_anew(world: World) -> None:
     deploy(world, scheduled())
     world.app.schedules.delete(TICK)

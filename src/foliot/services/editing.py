@@ -1,5 +1,6 @@
 """What the verbs write when a schedule comes to be, changes, loses a slot, or goes."""
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -19,7 +20,7 @@ from foliot.domain.slots import Slot
 from foliot.domain.tenures import Tenure, TenureEnd
 from foliot.ports import Transaction
 from foliot.rows import RunRow, ScheduleRow
-from foliot.services.configuration import Stored
+from foliot.services.configuration import Stored, patched, stored_of
 from foliot.services.desk import Desk, Found
 from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for, let_go, owner_of, regranted
 from foliot.services.views import Schedule, schedule_view
@@ -412,6 +413,22 @@ def check_token(row: ScheduleRow, token: int) -> None:
 
 def stored_form(row: ScheduleRow) -> Stored:
     return Stored(row.target_name, row.spec, row.policies, row.input, row.labels, row.memo)
+
+
+def registered_form(desk: Desk, tx: Transaction, schedule_id: str, said: Mapping[str, Any]) -> Stored:
+    """What a workflow's schedule becomes: what is said, and of one that is there all that deployers cannot say."""
+    known = tx.schedule(schedule_id)
+    if known is None or known.deleted_at is not None:
+        return stored_of(schedule_id, said)
+    row, _, schedule = desk.find(tx, schedule_id)
+    kept = {name: {**_entries(getattr(row, name)), **said[name]} for name in ("input", "memo") if name in said}
+    return patched(schedule_id, stored_form(row), schedule.policies, {**said, **kept})
+
+
+def _entries(text: str | None) -> dict[str, Any]:
+    """What somebody has put beside our own: `inputs` of the workflow, or words of theirs in the memo."""
+    value = None if text is None else json.loads(text)
+    return value if isinstance(value, dict) else {}
 
 
 def _first_due(timetable: Timetable, swept_to: int) -> int | None:

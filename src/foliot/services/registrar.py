@@ -3,8 +3,7 @@
 What is registered is an ordinary schedule of `dag:` and a version, its user's, and every other verb works on it.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -33,15 +32,14 @@ from foliot.domain.workflows import workflow_from_text
 from foliot.lines import RunPlace, RunSearch
 from foliot.ports import Transaction
 from foliot.rows import ScheduleRow
-from foliot.services.configuration import Stored, patched, stored_of
 from foliot.services.desk import Desk, Found
 from foliot.services.editing import (
     WantedSchedule,
     delete_schedule,
     pause_schedule,
     put_schedule,
+    registered_form,
     resume_schedule,
-    stored_form,
 )
 from foliot.services.permission import may_be_given, wish_of
 from foliot.services.run_lists import RunSummary, list_runs
@@ -108,7 +106,8 @@ class RegistrarVerbs:
 
         def act(tx: Transaction, entries: Entries) -> RegisteredSchedule:
             _check_free(tx, schedule_id, wanted)
-            stored = self._stored(tx, schedule_id, {**wanted.options, "input": _input_of(tx, wanted)})
+            said = {**wanted.options, "input": _input_of(tx, wanted)}
+            stored = registered_form(self._desk, tx, schedule_id, said)
             wish = wish_of(None if wanted.user == LOCAL else wanted.user, None)
             put = WantedSchedule(schedule_id, schedule_id, stored, wish)
             put_schedule(self._desk, tx, entries, put, None)
@@ -170,15 +169,6 @@ class RegistrarVerbs:
 
         return self._desk.read(act)
 
-    def _stored(self, tx: Transaction, schedule_id: str, said: Mapping[str, Any]) -> Stored:
-        """What it becomes: what is said, and of one that is there all that the registrar has no word for."""
-        known = tx.schedule(schedule_id)
-        if known is None or known.deleted_at is not None:
-            return stored_of(schedule_id, said)
-        row, _, schedule = self._desk.find(tx, schedule_id)
-        kept = {name: {**_entries(getattr(row, name)), **said[name]} for name in ("input", "memo")}
-        return patched(schedule_id, stored_form(row), schedule.policies, {**said, **kept})
-
     def _find(self, tx: Transaction, schedule_id: str) -> Found:
         found = self._desk.find(tx, schedule_id)
         _of_workflow(found.row, schedule_id)
@@ -207,12 +197,6 @@ def _input_of(tx: Transaction, wanted: Registration) -> dict[str, Any]:
             " its schedule"
         )
     return {"version": wanted.version, "trigger": workflow_from_text(row.dag).trigger_of(wanted.cron)}
-
-
-def _entries(text: str | None) -> dict[str, Any]:
-    """What somebody has put beside our own: `inputs` of the workflow, or words of theirs in the memo."""
-    value = None if text is None else json.loads(text)
-    return value if isinstance(value, dict) else {}
 
 
 def _of_workflow(row: ScheduleRow, schedule_id: str) -> ScheduleRow:

@@ -23,9 +23,8 @@ from foliot.domain.workflows import read_workflow
 from foliot.lines import WorkflowLine
 from foliot.ports import Transaction
 from foliot.rows import NodeRow, ScheduleFilter, WorkflowRow
-from foliot.services.configuration import stored_of
 from foliot.services.desk import Desk
-from foliot.services.editing import WantedSchedule, pause_schedule, put_schedule, resume_schedule
+from foliot.services.editing import WantedSchedule, pause_schedule, put_schedule, registered_form, resume_schedule
 from foliot.services.permission import wish_of
 from foliot.services.stretches import Stretch, stretch_of
 
@@ -201,7 +200,8 @@ class WorkflowVerbs:
             options = {**trigger.schedule, "target": f"dag:{dag.id}", "input": {"version": version, "trigger": node}}
             before = tx.schedule(schedule_id)
             wish = wish_of(None if user == LOCAL else user, None)
-            wanted = WantedSchedule(schedule_id, schedule_id, stored_of(schedule_id, options), wish)
+            stored = registered_form(self._desk, tx, schedule_id, options)
+            wanted = WantedSchedule(schedule_id, schedule_id, stored, wish)
             after = put_schedule(self._desk, tx, entries, wanted, _owner(user, dag.id))
             if after.paused_by == DEPLOY:
                 after = resume_schedule(tx, entries, self._desk.find(tx, schedule_id))

@@ -10,6 +10,8 @@ class KeptConnections(QueuePool):
     SQLAlchemy's own would keep it, in a pool that nobody has any more, open until that is collected.
     """
 
+    _sqla_logger_namespace = "sqlalchemy.pool.KeptConnections"
+    """What it logs is the library's: by its module it would be taken for ours."""
     _is_closed = False
 
     def dispose(self) -> None:
