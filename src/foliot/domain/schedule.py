@@ -14,6 +14,8 @@ LONGEST_JSON = 1_000_000
 _LONGEST_TEXT = 1000
 MOST_LABELS = 100
 """Of one schedule."""
+OWN = ...
+"""The schedule's own, where anything may be given instead of it, None too."""
 ME = "me"
 """Whoever asks, where a user is named."""
 DONE_TO_USERS = ("disable", "enable", "ledger", "limit", "top-up")
@@ -182,6 +184,11 @@ def json_text(name: str, value: Any) -> str | None:
     if len(text) > LONGEST_JSON and (length := _length(value)) > LONGEST_JSON:
         raise Invalid(f"{name} takes at most {LONGEST_JSON:,} characters of JSON, got {length:,}")
     return text
+
+
+def own_json_text(name: str, value: Any) -> str | None:
+    """The same of what is given instead of the schedule's own, or None for that: null is given like any other value."""
+    return None if value is OWN else json_text(name, value) or "null"
 
 
 def _length(value: Any) -> int:
