@@ -46,6 +46,24 @@ def test_a_trigger_brings_its_own_input_which_its_retry_gets_too() -> None:
         assert inputs == [{"from": "me"}, {"from": "me"}, {"from": "schedule"}]
 
 
+def test_a_run_that_is_given_none_runs_with_none_and_not_with_the_schedules_own() -> None:
+    inputs: list[Any] = []
+
+    async def graph(input: Any, ctx: Context) -> None:
+        inputs.append(input)
+        if len(inputs) == 1:
+            raise RuntimeError("no")
+
+    with a_world(graph, every="5m", input="own", retry=2) as world:
+        assert world.app.schedules.trigger("job", input=None).input is None
+        world.advance(minutes=1)
+        assert inputs == [None, None]
+        world.advance_to(at("12:06"))
+        world.app.schedules.backfill("job", at("12:05"), at("12:05"), which="all", input=None)
+        world.advance(seconds=1)
+        assert inputs == [None, None, "own", None]
+
+
 def test_a_slot_to_come_can_be_skipped_and_keeps_its_row() -> None:
     with a_world(Job(), every="5m") as world:
         skipped = world.app.schedules.skip("job", at("12:10"))

@@ -186,6 +186,19 @@ def test_a_schedule_that_is_resumed_says_when_it_fires_next(people: People) -> N
     assert people.ann.post(f"/api/v1/schedules/{made['id']}/resume").json()["next_at"] == made["next_at"]
 
 
+def test_null_is_an_input_too_instead_of_the_schedules_own(world: World, people: People) -> None:
+    people.ann.post("/api/v1/schedules", json={**DIGEST, "cron": "0 * * * *", "input": {"to": "all"}})
+    url = "/api/v1/schedules/digest"
+    inputs = [people.ann.post(f"{url}/trigger", json=said).json()["input"] for said in ({"input": None}, {}, None)]
+    assert inputs == [None, {"to": "all"}, {"to": "all"}]
+    world.advance(hours=1)
+    span = {"start": "2026-11-15T13:00:00Z", "end": "2026-11-15T13:00:00Z", "which": "all"}
+    assert people.ann.post(f"{url}/backfills", json={**span, "input": None}).status_code == 201
+    world.advance(seconds=1)
+    (run,) = people.ann.get("/api/v1/runs?kind=backfill").json()["items"]
+    assert people.ann.get(f"/api/v1/runs/{run['id']}").json()["input"] is None
+
+
 def test_it_is_paused_resumed_triggered_and_skipped(people: People) -> None:
     people.ann.post("/api/v1/schedules", json=DIGEST)
     url = "/api/v1/schedules/digest"

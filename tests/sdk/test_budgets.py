@@ -11,6 +11,7 @@ import pytest
 from foliot import Context, Foliot, Invalid, LimitExceeded
 from foliot.domain.budgets import Budget, WhenSpent, Window
 from foliot.domain.credits import Model, Pricing
+from foliot.domain.schedule import OWN
 from foliot.services.views import Estimate
 from foliot.testing import World, virtual
 from tests.sdk.worlds import START
@@ -272,7 +273,7 @@ def choosy() -> Iterator[World]:
 
 
 def test_a_trigger_with_a_dearer_model_of_its_own_is_judged_by_that_and_not_by_the_past(choosy: World) -> None:
-    for own in (None, {"seconds": 0}, DEAR, None):
+    for own in (OWN, {"seconds": 0}, DEAR, OWN):
         choosy.app.schedules.trigger("digest", input=own)
         choosy.advance(seconds=1)
     assert fates(choosy) == ["success", "success", "success", "over_budget", "success"]
@@ -282,7 +283,7 @@ def test_what_a_dearer_model_may_cost_is_set_aside_and_its_retry_is_judged_by_it
     choosy.app.schedules.patch("digest", budget={"credits": 110_000, "per": "day"}, retry=2)
     choosy.app.schedules.trigger("digest", input=DEAR | {"seconds": 60, "fails": True})
     choosy.advance(seconds=1)
-    for own in (DEAR, None):
+    for own in (DEAR, OWN):
         choosy.app.schedules.trigger("digest", input=own)
         choosy.advance(seconds=1)
     assert fates(choosy) == ["success", "running", "over_budget", "success"]
@@ -293,7 +294,7 @@ def test_what_a_dearer_model_may_cost_is_set_aside_and_its_retry_is_judged_by_it
 
 def test_a_trigger_with_a_free_model_of_its_own_starts_whatever_is_left(choosy: World) -> None:
     choosy.app.schedules.patch("digest", budget={"credits": 0})
-    for own in (None, CHEAP):
+    for own in (OWN, CHEAP):
         choosy.app.schedules.trigger("digest", input=own)
         choosy.advance(seconds=1)
     assert fates(choosy) == ["success", "over_budget", "success"]
@@ -301,7 +302,7 @@ def test_a_trigger_with_a_free_model_of_its_own_starts_whatever_is_left(choosy: 
 
 def test_triggers_that_have_waited_are_judged_each_by_its_own_model(choosy: World) -> None:
     choosy.app.schedules.patch("digest", overlap="buffer_all", input={"seconds": 60})
-    for own in (None, DEAR, CHEAP):
+    for own in (OWN, DEAR, CHEAP):
         choosy.app.schedules.trigger("digest", input=own)
     choosy.advance(seconds=1)
     assert fates(choosy) == ["success", "running", "pending", "pending"]
@@ -313,7 +314,7 @@ def test_a_backfill_with_a_model_of_its_own_is_estimated_and_judged_by_it(choosy
     span = (START - timedelta(minutes=40), START - timedelta(minutes=10))
     plans = [
         choosy.app.schedules.backfill("digest", *span, which="all", dry_run=True, input=own).credits
-        for own in (None, {"seconds": 0}, CHEAP)
+        for own in (OWN, {"seconds": 0}, CHEAP)
     ]
     assert plans == [4 * COST, 4 * COST, 0]
     dear = choosy.app.schedules.backfill("digest", *span, which="all", dry_run=True, input=DEAR)

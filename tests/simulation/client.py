@@ -8,6 +8,7 @@ from typing import Any
 
 from foliot.domain.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from foliot.domain.instants import instant_of, moment_of
+from foliot.domain.schedule import OWN
 from foliot.execution.records import Records
 from foliot.execution.till import Till
 from foliot.services.desk import Desk, Shop
@@ -195,7 +196,7 @@ class Client:
 
     def _trigger(self, name: str) -> None:
         overlap = self._chance.choice((None, None, *OVERLAPS))
-        given = self._chance.choice((None, 1, *INPUTS))
+        given = self._chance.choice((OWN, 1, *INPUTS))
         self.do("trigger", name, lambda: self.schedules.trigger(name, overlap=overlap, input=given))
 
     def _skip_to_come(self, name: str) -> None:

@@ -6,7 +6,7 @@ from typer import Argument, Option
 
 from foliot.cli.completion import complete_schedules
 from foliot.cli.consent import DryRun, Yes, check_meant
-from foliot.cli.given import check_range, json_given
+from foliot.cli.given import check_range, input_given
 from foliot.cli.lazily import new_app
 from foliot.cli.output import Output
 from foliot.cli.session import Session, asking, path_of
@@ -48,7 +48,7 @@ def start_backfill(
     check_range(start, end)
     path = path_of("schedules", schedule, "backfills")
     body: dict[str, Any] = {"start": start, "end": end, "which": which, "order": order}
-    body |= {"concurrency": concurrency, "overlap": overlap, "input": json_given("--input", input)}
+    body |= {"concurrency": concurrency, "overlap": overlap, **input_given(input)}
     planned = session.client.post(path, {**body, "dry_run": True})
     if dry_run:
         if session.is_for_people:

@@ -47,6 +47,11 @@ def json_given(option: str, text: str | None) -> Any:
         raise Invalid(f"{option} takes JSON, or @file with JSON in it, got {text[:80]!r}: {error}") from error
 
 
+def input_given(text: str | None) -> dict[str, Any]:
+    """The `input` that is given by --input, null or not, instead of a schedule's own; empty when nothing is given."""
+    return {} if text is None else {"input": json_given("--input", text)}
+
+
 def labels_given(texts: Iterable[str] | None, option: str = "--label") -> dict[str, str] | None:
     """`team=mail`, several times; None when nothing is given."""
     labels = {}

@@ -9,7 +9,7 @@ from foliot.cli.backfills import start_backfill
 from foliot.cli.completion import complete_schedules
 from foliot.cli.consent import DryRun, Yes, check_meant
 from foliot.cli.filters import Filter, filtering
-from foliot.cli.given import check_range, json_given
+from foliot.cli.given import check_range, input_given
 from foliot.cli.lazily import new_app
 from foliot.cli.output import View
 from foliot.cli.session import Limit, Session, asking, path_of, printing
@@ -140,7 +140,7 @@ def trigger(
       foliot schedule trigger digest --input '{"to": "ann"}' --wait --timeout 5m
     """
     check_timeout(wait, timeout)
-    body = {"input": json_given("--input", input), "overlap": overlap}
+    body = {"overlap": overlap, **input_given(input)}
     run = session.client.post(path_of("schedules", schedule, "trigger"), body)
     if wait:
         wait_for_run(session, run, timeout)

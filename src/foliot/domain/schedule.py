@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid
 
-_LONGEST_ID = 100
+LONGEST_ID = 100
 LONGEST_JSON = 1_000_000
 _LONGEST_TEXT = 1000
 MOST_LABELS = 100
 """Of one schedule."""
+OWN = ...
+"""The schedule's own, where anything may be given instead of it, None too."""
 ME = "me"
 """Whoever asks, where a user is named."""
 DONE_TO_USERS = ("disable", "enable", "ledger", "limit", "top-up")
@@ -94,10 +96,8 @@ def slug_of(name: str) -> str:
         raise Invalid(f"a schedule takes a printable name such as 'digest', got {name!r}")
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9_.]+", "-", plain).strip("-.")
-    if not slug or len(slug) > _LONGEST_ID:
-        raise Invalid(
-            f"a schedule takes a name with 1 to {_LONGEST_ID} letters or digits of a-z0-9, got {name[:120]!r}"
-        )
+    if not slug or len(slug) > LONGEST_ID:
+        raise Invalid(f"a schedule takes a name with 1 to {LONGEST_ID} letters or digits of a-z0-9, got {name[:120]!r}")
     return slug
 
 
@@ -122,8 +122,8 @@ def user_of(user: str, what: str = "a user") -> str:
 
     Invalid too when a path with that id in it means somebody else.
     """
-    if not isinstance(user, str) or not user.strip() or len(user) > _LONGEST_ID or not user.isprintable():
-        raise Invalid(f"{what} takes printable text of 1 to {_LONGEST_ID} characters, got {user!r}")
+    if not isinstance(user, str) or not user.strip() or len(user) > LONGEST_ID or not user.isprintable():
+        raise Invalid(f"{what} takes printable text of 1 to {LONGEST_ID} characters, got {user!r}")
     if user == ME:
         raise Invalid(f"{what} takes no {ME!r}, which means whoever asks: give the id of a user")
     whose, slash, last = user.rpartition("/")
@@ -182,6 +182,11 @@ def json_text(name: str, value: Any) -> str | None:
     if len(text) > LONGEST_JSON and (length := _length(value)) > LONGEST_JSON:
         raise Invalid(f"{name} takes at most {LONGEST_JSON:,} characters of JSON, got {length:,}")
     return text
+
+
+def own_json_text(name: str, value: Any) -> str | None:
+    """The same of what is given instead of the schedule's own, or None for that: null is given like any other value."""
+    return None if value is OWN else json_text(name, value) or "null"
 
 
 def _length(value: Any) -> int:

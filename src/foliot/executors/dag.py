@@ -244,7 +244,8 @@ def _workflow_id(target: str) -> str:
 
 def workflow_input_of(given: str | None) -> WorkflowInput:
     """Invalid unless it is {version, trigger, inputs}, or a part of that."""
-    found = {} if given is None else json.loads(given)
+    found = None if given is None else json.loads(given)
+    found = {} if found is None else found
     if not isinstance(found, dict) or set(found) - {"version", "trigger", "inputs"}:
         raise Invalid(f"the input of a workflow is an object of version, trigger and inputs, got {given!r:.120}")
     version, trigger = count_of("version", found.get("version")), found.get("trigger")

@@ -22,7 +22,9 @@ _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
 
 def input_of(graph: Graph, text: str | None) -> Any:
     """A run's input as the graph's: as it is, but a message becomes `messages` where the graph takes those."""
-    given = {} if text is None else json.loads(text)
+    given = None if text is None else json.loads(text)
+    # To a graph None is no input, but the wish to go on where it stopped.
+    given = {} if given is None else given
     said = given if isinstance(given, str) else given.get("message") if isinstance(given, dict) else None
     if not isinstance(said, str):
         return given

@@ -16,7 +16,7 @@ from foliot.domain.grants import LOCAL
 from foliot.domain.instants import MICROSECONDS, instant_of, moment_of, rfc3339
 from foliot.domain.policies import count_of, limit_of, overlap_of, read_policies, switch_of
 from foliot.domain.runs import Kind
-from foliot.domain.schedule import json_text, labels_of, name_of, slug_of, text_of
+from foliot.domain.schedule import OWN, labels_of, name_of, own_json_text, slug_of, text_of
 from foliot.domain.spec import Spec
 from foliot.domain.troubles import Trouble
 from foliot.ports import Transaction
@@ -229,9 +229,9 @@ class ScheduleVerbs:
 
         return self._desk.write(act)
 
-    def trigger(self, name: str, *, input: Any = None, overlap: str | None = None) -> Run:
+    def trigger(self, name: str, *, input: Any = OWN, overlap: str | None = None) -> Run:
         """Run it now, also when it is paused; the run that is returned says whether it starts, waits or is skipped."""
-        own_overlap, own_input = overlap_of(overlap), json_text("input", input)
+        own_overlap, own_input = overlap_of(overlap), own_json_text("input", input)
 
         def act(tx: Transaction, entries: Entries) -> Run:
             found = self._desk.find(tx, name)
@@ -264,7 +264,7 @@ class ScheduleVerbs:
         order: str = Direction.OLDEST_FIRST,
         concurrency: int | None = None,
         overlap: str | None = None,
-        input: Any = None,
+        input: Any = OWN,
         dry_run: bool = False,
         confirm: bool = False,
     ) -> Backfill:
@@ -272,7 +272,7 @@ class ScheduleVerbs:
         first, last = range_of(instant_of(start, "start"), instant_of(end, "end"))
         chosen, direction = _option(Which, "which", which), _option(Direction, "order", order)
         width = lane_width(overlap_of(overlap), concurrency)
-        own_input = json_text("input", input)
+        own_input = own_json_text("input", input)
         is_dry, is_confirmed = switch_of("dry_run", dry_run), switch_of("confirm", confirm)
 
         def request(tx: Transaction, row: ScheduleRow) -> BackfillRequest:

@@ -24,7 +24,7 @@ from foliot.domain.policies import (
     Retry,
 )
 from foliot.domain.runs import Reason
-from foliot.domain.schedule import MOST_LABELS, Standing
+from foliot.domain.schedule import LONGEST_ID, MOST_LABELS, Standing
 from foliot.domain.slots import JitterMode
 from foliot.domain.spec import Anchor, Spec
 from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, Whole, such_as, written, written_moment
@@ -157,12 +157,15 @@ class ScheduleOptions(SaidSpec):
         return self.model_dump(exclude_unset=True)
 
 
+_NAMED = f"Its id is made of its letters and digits, of which there are 1 to {LONGEST_ID}."
+
+
 class NewSchedule(ScheduleOptions):
     """A schedule that is to be. Without a grant it runs by one that is made for it alone."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [DIGEST]})
 
-    name: str = Field(min_length=1, max_length=300)
+    name: str = Field(min_length=1, max_length=300, description=_NAMED)
     grant: str | None = Field(default=None, max_length=100, examples=["grant-7"])
     user: str | None = Field(
         default=None, max_length=100, description="Whose it is, when an admin makes it for somebody."
@@ -174,7 +177,7 @@ class WholeSchedule(ScheduleOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [DIGEST]})
 
-    name: str | None = Field(default=None, min_length=1, max_length=300)
+    name: str | None = Field(default=None, min_length=1, max_length=300, description=_NAMED)
     grant: str | None = Field(default=None, max_length=100)
     user: str | None = Field(
         default=None, max_length=100, description="Whose it is, when an admin makes it for somebody."

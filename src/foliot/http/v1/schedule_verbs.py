@@ -127,7 +127,7 @@ def resume(schedule_id: ScheduleId, asked: Asked) -> Response:
 @needs(Right.WRITE)
 def trigger(schedule_id: ScheduleId, asked: Asked, body: Annotated[SaidTrigger | None, Body()] = None) -> Response:
     """Run it now, also when it is paused; the run says whether it starts, waits or is skipped."""
-    options = (body or SaidTrigger()).model_dump()
+    options = {} if body is None else body.model_dump(exclude_unset=True)
     return asked.write(lambda verbs: verbs.schedules.trigger(schedule_id, **options), shown_run, status=201)
 
 
@@ -211,7 +211,7 @@ def backfills(schedule_id: ScheduleId, asked: Asked, after: After = None, limit:
 @needs(Right.WRITE)
 def backfill(schedule_id: ScheduleId, body: NewBackfill, asked: Asked) -> Response:
     """Run past slots from start to end, both included; a dry run lists them and what they may cost."""
-    options = body.model_dump()
+    options = body.model_dump(exclude_unset=True)
     if body.dry_run:
         return answered(shown_backfill(asked.verbs.schedules.backfill(schedule_id, **options)))
     return asked.write(lambda verbs: verbs.schedules.backfill(schedule_id, **options), shown_backfill, status=201)
