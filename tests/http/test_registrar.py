@@ -370,6 +370,17 @@ def test_a_start_is_true_and_one_run_under_its_key(world: World, service: TestCl
     assert (run.status, run.input["inputs"]) == ("success", handed)
 
 
+def test_a_start_is_shown_as_a_request_with_how_its_run_stands(world: World, service: TestClient) -> None:
+    start(service)
+    accepted = world.app.requests.get("invoices-daily:1")
+    assert (accepted.stage, accepted.status, accepted.ended_at) == ("done", "pending", None)
+    world.advance(seconds=1)
+    (run,) = world.app.runs.list()
+    for shown in (world.app.requests.get("invoices-daily:1"), *world.app.requests.list()):
+        assert (shown.run_id, shown.status, shown.result) == (run.id, "success", run.result)
+        assert shown.ended_at == run.ended_at
+
+
 def test_what_there_is_not_to_start_is_false_and_what_is_wrong_a_problem(service: TestClient) -> None:
     assert [start(service, version=9).json(), start(service, workflow_id="receipts").json()] == [False, False]
     start(service)

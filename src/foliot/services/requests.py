@@ -1,5 +1,7 @@
 """The verbs on requests from outside: what was asked for, and what a person decides about one that nobody knows of."""
 
+from collections.abc import Sequence
+
 from foliot.books.entries import Entries
 from foliot.domain.access import Right
 from foliot.domain.delivery import RequestStage
@@ -28,7 +30,7 @@ class RequestVerbs:
         self._desk = desk
 
     def get(self, key: str) -> ExecutionRequest:
-        return self._desk.read(lambda tx: request_view(self._find(tx, key)))
+        return self._desk.read(lambda tx: _shown(tx, self._find(tx, key)))
 
     def list(self, stage: str | None = None, limit: int = 100) -> Requests:
         """Requests, the newest first."""
@@ -36,7 +38,7 @@ class RequestVerbs:
         limit_of(limit)
         sees = self._desk.principal.sees
         return self._desk.read(
-            lambda tx: [request_view(row) for row in tx.list_requests(stage, limit) if sees(row.caller)]
+            lambda tx: _all_shown(tx, [row for row in tx.list_requests(stage, limit) if sees(row.caller)])
         )
 
     def page(
@@ -56,8 +58,8 @@ class RequestVerbs:
                 return Stretch([], None)
             since = 0 if stage is None else max(0, newest[0].ref - _LOOKED_AT)
             found = tx.requests_before(stage, before, since, limit + 1)
-            stretch = stretch_of(found, limit, request_view, lambda row: (row.ref,))
-            return stretch._replace(rest=(since,)) if stretch.rest is None and since else stretch
+            rows, rest = stretch_of(found, limit, lambda row: row, lambda row: (row.ref,))
+            return Stretch(_all_shown(tx, rows), (since,) if rest is None and since else rest)
 
         return self._desk.read(act)
 
@@ -78,7 +80,7 @@ class RequestVerbs:
         def act(tx: Transaction, entries: Entries) -> ExecutionRequest:
             row = self._find(tx, key)
             if (row.verdict, row.decided_by) == (said, who):
-                return request_view(row)
+                return _shown(tx, row)
             if row.stage != RequestStage.HELD:
                 told = "" if row.verdict is None else f", {row.decided_by} decided to {row.verdict} it"
                 raise Conflict(f"the request {key!r} is {row.stage}{told}: only one that is held takes a decision")
@@ -88,9 +90,19 @@ class RequestVerbs:
                 tx.release_request(row.ref, row.token)
             else:
                 tx.finish_request(row.ref, row.token, outcome_text(Outcome(Status.CANCELLED, Reason.REJECTED)))
-            return request_view(self._find(tx, key))
+            return _shown(tx, self._find(tx, key))
 
         return self._desk.write(act)
+
+
+def _shown(tx: Transaction, row: RequestRow) -> ExecutionRequest:
+    (view,) = _all_shown(tx, [row])
+    return view
+
+
+def _all_shown(tx: Transaction, rows: Sequence[RequestRow]) -> Requests:
+    runs = {run.ref: run for run in tx.runs([row.run_ref for row in rows if row.run_ref is not None])}
+    return [request_view(row, None if row.run_ref is None else runs.get(row.run_ref)) for row in rows]
 
 
 def _check_stage(stage: str | None) -> None:

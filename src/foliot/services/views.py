@@ -19,7 +19,7 @@ from foliot.domain.policies import Policies, read_policies
 from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.runs import Hold, Kind, Reason, Status, decision_of
 from foliot.domain.schedule import Standing, State
-from foliot.domain.settlement import read_outcome
+from foliot.domain.settlement import Outcome, read_outcome
 from foliot.domain.slots import SlotKey, run_id, trace_id
 from foliot.domain.spec import Spec
 from foliot.rows import (
@@ -237,7 +237,7 @@ class ExecutionRequest:
     run_id: str
     stage: RequestStage
     status: Status | None
-    """What it came to, once it is done,"""
+    """What it came to, once it is done; of a start, how its run stands;"""
     reason: Reason | None
     """and why, if not well."""
     result: Any
@@ -352,8 +352,12 @@ def question_view(row: QuestionRow) -> Question:
     )
 
 
-def request_view(row: RequestRow) -> ExecutionRequest:
+def request_view(row: RequestRow, run: RunRow | None) -> ExecutionRequest:
+    """The request and what it came to. That of a start, which is done when it is accepted, its run says."""
     outcome = None if row.outcome is None else read_outcome(row.outcome)
+    ended_at = row.ended_at
+    if outcome is not None and outcome.status is Status.PENDING:
+        outcome, ended_at = (None, None) if run is None else (_outcome_of(run), run.ended_at)
     return ExecutionRequest(
         key=row.key,
         target=row.target,
@@ -368,8 +372,13 @@ def request_view(row: RequestRow) -> ExecutionRequest:
         verdict=None if row.verdict is None else Verdict(row.verdict),
         decided_by=row.decided_by,
         created_at=moment_of(row.created_at),
-        ended_at=_moment(row.ended_at),
+        ended_at=_moment(ended_at),
     )
+
+
+def _outcome_of(run: RunRow) -> Outcome:
+    reason = None if run.reason is None else Reason(run.reason)
+    return Outcome(Status(run.status), reason, run.result, run.error)
 
 
 def standing_of(row: ScheduleRow, state: State, now: int) -> Standing:

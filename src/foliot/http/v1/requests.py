@@ -38,7 +38,7 @@ class ShownRequest(Given):
     run_id: str
     stage: RequestStage
     status: Status | None
-    """What it came to, once it is done, and why, if not well."""
+    """What it came to, once it is done, and why, if not well; of a start by the launcher, how its run stands."""
     reason: Reason | None
     error: str | None
     verdict: Verdict | None
