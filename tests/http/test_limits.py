@@ -144,7 +144,9 @@ def test_a_body_that_comes_too_slowly_is_not_waited_for(method: str) -> None:
 
 def test_a_request_whose_sender_leaves_before_its_end_is_not_carried_out() -> None:
     carried_out = []
-    messages = iter([{"type": "http.request", "body": b"{}", "more_body": True}, {"type": "http.disconnect"}])
+    messages: Iterator[Message] = iter(
+        [{"type": "http.request", "body": b"{}", "more_body": True}, {"type": "http.disconnect"}]
+    )
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         carried_out.append(await receive())

@@ -1,6 +1,7 @@
 """The trail of changes, read and verified over the network."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from foliot import Foliot
 from foliot.domain.access import Role
 from foliot.domain.trail import Deed
 from foliot.http.paging import cursor_of
+from foliot.stores.transaction import SqlTransaction
 from tests.http.clients import People
 
 
@@ -98,7 +100,7 @@ def test_a_count_of_entries_that_is_behind_is_no_break_and_is_put_right(people: 
     people.client("root")
     append(program, 3)
     for wrong in ("UPDATE revisions SET number = 1 WHERE name = 'trail'", "DELETE FROM revisions"):
-        program.parts.database.write(lambda tx, text=wrong: tx._do(text))
+        program.parts.database.write(partial(SqlTransaction._do, text=wrong))
         assert people.root.get("/api/v1/trail/verify").json()["breaks"] == []
         append(program, 2)
         found = people.root.get("/api/v1/trail/verify").json()
