@@ -59,7 +59,7 @@ def create_grant(
     if not scope:
         raise Invalid("say what is permitted: --scope, such as graph:execute:python:digest; several times")
     _check_everything(scope, everything)
-    said = {"scopes": scope, "user": user, "expires_at": moment_given("--expires", expires)}
+    said: dict[str, Any] = {"scopes": scope, "user": user, "expires_at": moment_given("--expires", expires)}
     said |= {"budget": json_given("--budget", budget)}
     wanted = {name: value for name, value in said.items() if value is not None}
     wanted |= {"everything": True} if everything else {}
