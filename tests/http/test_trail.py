@@ -10,7 +10,6 @@ from foliot import Foliot
 from foliot.domain.access import Role
 from foliot.domain.trail import Deed
 from foliot.http.paging import cursor_of
-from foliot.stores.transaction import SqlTransaction
 from tests.http.clients import People
 
 
