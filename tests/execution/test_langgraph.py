@@ -241,6 +241,13 @@ def test_a_graph_without_messages_gets_its_input_as_it_is(url: str) -> None:
     assert given == [{"message": "hello"}]
 
 
+@pytest.mark.parametrize("nothing", [None, "null"])
+def test_a_graph_that_is_given_nothing_begins_with_an_empty_input(url: str, nothing: str | None) -> None:
+    """To the library itself None is the wish to go on where it stopped."""
+    final = Stage(url, a_talk(a_line("good morning"))).run(nothing).final
+    assert (final.error, json.loads(final.result or "")["messages"][-1]["content"]) == (None, "good morning")
+
+
 def test_nodes_are_told_which_run_this_is(url: str) -> None:
     told: list[dict[str, Any]] = []
 
