@@ -85,7 +85,8 @@ def _operations(app: FastAPI, said: dict[str, Any]) -> Iterator[tuple[APIRoute, 
 
 def _statuses(route: APIRoute, method: str, operation: Operation) -> Iterator[int]:
     """What a route of that kind may answer when it does not do what it is asked."""
-    yield 503
+    # Whatever the method, a body may come with it: too deep, too slow or too large.
+    yield from (400, 408, 413, 503)
     if right_of(route.endpoint) != PUBLIC:
         # The last for what the query says and the route does not know.
         yield from (401, 403, 429, 422)
@@ -94,7 +95,7 @@ def _statuses(route: APIRoute, method: str, operation: Operation) -> Iterator[in
     elif operation.get("parameters"):
         yield 422
     if method != "get":
-        yield from (400, 408, 409, 413, 422)
+        yield from (409, 422)
 
 
 def _take_key(operation: Operation) -> None:

@@ -273,7 +273,7 @@ def _within(asked: int | None, life: int | None) -> int | None:
     return life
 
 
-class _Known(NamedTuple):
+class _KnownKey(NamedTuple):
     """A key as it was found: after which change of keys, and when."""
 
     forgotten: int
@@ -290,7 +290,7 @@ class Doorkeeper:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KnownKey] = {}
         """By digest; the one that was looked up longest ago comes first."""
         self._forgotten = 0
         """How often: what was looked up before is not taken for what it is after."""
@@ -346,7 +346,7 @@ class Doorkeeper:
             noted_at = max(row.used_at or 0, 0 if before is None else before.noted_at)
             is_to_be_noted = principal is not None and now - noted_at >= _NOTED_EVERY
             noted_at = now if is_to_be_noted else noted_at
-            self._known[digest] = _Known(forgotten, self._clock.steady(), row, principal, noted_at)
+            self._known[digest] = _KnownKey(forgotten, self._clock.steady(), row, principal, noted_at)
         if is_to_be_noted:
             with suppress(Unavailable):
                 # Who only reads is let in while nothing can be written, and does not wait for it each time.
