@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.graph import StateGraph
 
-from foliot import Foliot, Invalid, NotFound
+from foliot import Conflict, Foliot, Invalid, NotFound
 from foliot.domain.credits import Model, Pricing
 from foliot.testing import virtual
 from tests.execution.graphs import a_graph, a_line, a_talk
@@ -166,15 +166,17 @@ def test_a_world_knows_nothing_of_the_threads_of_another_and_the_app_gets_its_ow
     assert app.executors["langgraph"].checkpoints is before  # type: ignore[attr-defined]
 
 
-def test_the_conversation_of_a_schedule_is_its_users_and_not_that_of_the_next_who_calls_one_so() -> None:
+def test_the_conversation_of_a_schedule_goes_on_when_its_user_makes_it_again_and_nobody_else_can() -> None:
     app = an_app()
     app.langgraph("agent", a_builder, thread="schedule")
     with virtual(app, NOON) as world:
-        for user, said in (("ann", ["work"]), ("bob", ["work"]), ("ann", ["work", "work"])):
-            app.schedules.create("diary", target="langgraph:agent", every="1h", user=user, input={})
+        for said in (["work"], ["work", "work"]):
+            app.schedules.create("diary", target="langgraph:agent", every="1h", user="ann", input={})
             world.advance(minutes=61)
             assert world.runs("diary")[-1].result == {"done": said}
             app.schedules.delete("diary")
+            with pytest.raises(Conflict, match="a deleted schedule of ann"):
+                app.schedules.create("diary", target="langgraph:agent", every="1h", user="bob", input={})
 
 
 def test_what_models_used_is_charged_when_the_run_is_over_and_bounded_by_the_limits_of_a_run() -> None:

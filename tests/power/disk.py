@@ -69,7 +69,9 @@ class RecordingDisk(apsw.VFS):
         if not flags[0] & _NOTED:
             return super().xOpen(name, flags)
         path = Path(name if isinstance(name, str) else name.filename())
-        if flags[0] & apsw.SQLITE_OPEN_CREATE and not path.exists():
+        # The store makes its file itself, empty, before it is opened.
+        is_new = not path.exists() or (not path.stat().st_size and Create(path.name) not in self.operations)
+        if flags[0] & apsw.SQLITE_OPEN_CREATE and is_new:
             self.operations.append(Create(path.name))
         return _RecordedFile(self, path.name, name, flags)
 

@@ -9,6 +9,7 @@ import pytest
 
 from foliot import NotFound
 from foliot.domain.budgets import Window
+from foliot.domain.schedule import OWN
 from foliot.services.views import BudgetUse
 from foliot.testing import World, virtual
 from tests.sdk.test_budgets import COST, MODELS, an_app, create, fates
@@ -31,7 +32,7 @@ def a_manual(world: World, name: str = "digest", runs: float = 3, **options: Any
 
 def trigger(world: World, name: str = "digest", **given: Any) -> str:
     """What becomes of a run that is asked for now."""
-    run = world.app.schedules.trigger(name, input=given or None)
+    run = world.app.schedules.trigger(name, input=given or OWN)
     world.advance(seconds=2)
     found = world.app.runs.get(run.id)
     return str(found.reason or found.status)

@@ -41,7 +41,8 @@ class Allowed(NamedTuple):
 class Books(NamedTuple):
     """What the budgets that a transaction is about looked like before it."""
 
-    spent: dict[tuple[Owner, str], int]
+    shares: dict[tuple[Owner, str], dict[int, int]]
+    """By run, what it counts with."""
     budgets: dict[Owner, set[Allowed]]
     estimates: dict[tuple[int, str | None], set[int | None]]
     """By schedule, and by the run's own input."""
@@ -86,7 +87,7 @@ class Budgeting:
         owners = {owner for row in judged for owner in self._owners(row["schedule_ref"])}
         owners |= {(row["owner"], row["owner_ref"]) for row in self._reserved}
         self._before = Books(
-            {(owner, per): self._spent(owner, now, per) for owner in owners for per in _SECONDS},
+            {(owner, per): self._shares(owner, now, per) for owner in owners for per in _SECONDS},
             {owner: self._budgets(owner) for owner in owners},
             {(row["schedule_ref"], row["input"]): self._estimates(row) for row in judged},
             {ref for ref, row in self._judge.shadow.schedules.items() if row["paused_by"] == "budget"},
@@ -159,7 +160,8 @@ class Budgeting:
         over, in the same breath perhaps.
         """
         new = sum(other["reserved"] for other in self._reserved if (other["owner"], other["owner_ref"]) == owner)
-        return {per: min(self._before.spent[owner, per], self._spent(owner, now, per) - new) for per in _SECONDS}
+        before = {per: sum(self._before.shares[owner, per].values()) for per in _SECONDS}
+        return {per: min(before[per], sum(self._shares(owner, now, per).values()) - new) for per in _SECONDS}
 
     def _judge_pause(self, row: Row, changes: Iterable[Change]) -> None:
         self._judge.story.counts["paused by budget"] += 1
@@ -193,25 +195,30 @@ class Budgeting:
         said = said.get("budget") if kind == "schedule" and said is not None else said
         return set() if said is None else {Allowed(said["credits"], said["per"], said["when_spent"] == "pause")}
 
-    def _spent(self, owner: Owner, now: int, per: str) -> int:
-        """What runs that were charged within the span have cost.
+    def _shares(self, owner: Owner, now: int, per: str) -> dict[int, int]:
+        """What each of the runs that were charged within the span has cost.
 
         Those that are not over, or that nobody knows the cost of, at least what is set aside.
         """
-        total = 0
+        shares: dict[int, int] = defaultdict(int)
         for row in self._spendings[owner]:
             run = self._judge.shadow.runs.get(row["run_ref"])
             cost = self._cost_of(row["run_ref"])
             if run is not None and run["status"] not in FINAL:
-                total += max(row["reserved"], cost)
+                shares[row["run_ref"]] += max(row["reserved"], cost)
                 continue
             at = self._charged_at.get(row["run_ref"]) or row["at"]
             if at > now - _SECONDS[per] * MICROSECONDS:
-                total += max(row["reserved"], cost) if self._is_unknown(row["run_ref"]) else cost
-        return total
+                shares[row["run_ref"]] += max(row["reserved"], cost) if self._is_unknown(row["run_ref"]) else cost
+        return shares
 
     def _most_spent(self, owner: Owner, now: int) -> dict[str, int]:
-        return {per: max(self._before.spent.get((owner, per), 0), self._spent(owner, now, per)) for per in _SECONDS}
+        """One run may have ended after another began, both within this transaction: each counts with its most."""
+        most = {}
+        for per in _SECONDS:
+            before, after = self._before.shares.get((owner, per), {}), self._shares(owner, now, per)
+            most[per] = sum(max(before.get(run, 0), after.get(run, 0)) for run in {*before, *after})
+        return most
 
     def _cost_of(self, run: int) -> int:
         return sum(receipt["credits"] or 0 for receipt in self._receipts.get(run, {}).values())
