@@ -11,6 +11,8 @@ UV = $(or $(shell command -v uv),$(BIN)/uv)
 INSTALL_WITH_UV = $(UV) pip install --quiet --python $(BIN)/python
 INSTALL_WITH_PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export UV_SYSTEM_CERTS ?= true
+# Where it is set every process would compile all of its modules anew, and the tests start thousands of them.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Many tests wait for processes most of the time: one more than there are cores.
 BESIDE = $(shell $(BIN)/python -c "import os; print((os.cpu_count() or 1) + 1)")

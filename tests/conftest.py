@@ -9,11 +9,13 @@ import sys
 import zoneinfo
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.databases import KINDS, PostgresqlServer, a_postgresql_server
+from tests.together import Together
 
 zoneinfo.reset_tzpath(to=[])
 # Whoever runs the tests in the background of a script has them, and all their children, ignore it.
@@ -44,6 +46,11 @@ settings.register_profile(
     "thorough", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("quick")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | None:
+    return Together(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 class _Failures(logging.Handler):

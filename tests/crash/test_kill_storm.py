@@ -15,7 +15,7 @@ _LEAST = 120
 """Runs that must succeed, lest nothing was tried."""
 _KILLS, _STOPS = 10, 2
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("storm")]
+pytestmark = pytest.mark.slow
 
 
 def for_a_while(storm: Storm, stops: int = 0) -> Callable[[], bool]:

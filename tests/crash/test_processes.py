@@ -46,8 +46,6 @@ PLAN = tuple(Planned(f"tick-{number}", 1, "buffer_all", jitter=0.9) for number i
 
 Command = subprocess.Popen[bytes]
 
-pytestmark = pytest.mark.xdist_group("processes")
-
 
 class Program:
     """The program in a folder of its own, on a database, and the commands that were given about it."""

@@ -16,7 +16,6 @@ from tests.databases import PostgresqlServer
 from tests.execution.gate_scene import EXECUTION_TABLES, Command, a_gate_scene
 from tests.http.service_clients import OURS, SECRET, claims, token
 
-pytestmark = pytest.mark.xdist_group("gate")
 BY_SECRET = {"FOLIOT_INTERNAL_SECRET": SECRET}
 QUICK = {"FOLIOT_LEASE": "2s", "FOLIOT_HEARTBEAT": "500ms", **BY_SECRET}
 """A worker that was not heard of for two seconds is taken for dead."""

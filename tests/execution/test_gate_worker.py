@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from foliot import Foliot
 from foliot.domain.pace import Pace
 from foliot.serving import Server
@@ -23,7 +21,6 @@ run_gate_worker(sys.argv[1], sys.argv[2])
 """
 
 
-@pytest.mark.xdist_group("gate")
 def test_a_worker_without_graph_code_has_its_runs_executed_by_the_gate(
     postgresql_server: PostgresqlServer, tmp_path: Path
 ) -> None:

@@ -26,8 +26,6 @@ CHARGES = {
 }
 USAGE = {"usage": [{"unit": "call", "cost": "0.001"}]}
 
-pytestmark = pytest.mark.xdist_group("processes")
-
 
 class Ledger(NamedTuple):
     """What is recorded of the one run."""

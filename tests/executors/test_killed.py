@@ -28,8 +28,6 @@ if sys.argv[3] == "trigger":
 app.run()
 """
 
-pytestmark = pytest.mark.xdist_group("processes")
-
 
 @contextmanager
 def a_process(database: str, receiver: Receiver, what: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:

@@ -30,7 +30,6 @@ TARGETS = 10
 WORKERS = 2_000
 
 # Long ledgers are written once, and not in every process.
-pytestmark = pytest.mark.xdist_group("plans")
 
 
 class Overheard(NamedTuple):

@@ -13,8 +13,6 @@ from tests.diet import every_day
 from tests.oracle import DAY, LAST_INSTANT, PlainCalendar, PlainSpec
 from tests.temporal.both_sides import Instants, Window, for_foliot, instants_of_both
 
-pytestmark = pytest.mark.xdist_group("temporal")
-
 HOUR = 3600
 TEMPORAL_RANGES = RANGES | {"year": range(2000, 2101)}
 
