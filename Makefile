@@ -44,10 +44,10 @@ serve: $(READY) ## Run the example's schedules and the API on SQLite, or your pr
 	$(BIN)/foliot serve $(APP)
 
 test: $(READY) ## Run the tests (a few minutes)
-	$(BIN)/pytest -n auto -m "not slow" --cov --cov-report=term tests/domain
-	$(BIN)/pytest -n $(BESIDE) --dist loadgroup -m "not slow" --ignore=tests/domain
+	$(BIN)/pytest -n $(BESIDE) --dist loadgroup -m "not slow"
 
 test-all: $(READY) ## Run all tests: every zone and clock change, long fuzzing
+	$(BIN)/pytest -n auto -m "not slow" --cov --cov-report=term tests/domain
 	$(BIN)/pytest -n auto --dist loadgroup --hypothesis-profile=thorough --timeout=3600
 	$(BIN)/python tests/fuzz/fuzz_parser.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 -verbosity=0 -print_final_stats=1
 

@@ -15,5 +15,7 @@ def every_day(cases: Iterable[Any], *, first: int) -> list[Any]:
     return [*islice(given, first), *(pytest.param(case, marks=pytest.mark.slow) for case in given)]
 
 
+on_both_every_day = pytest.mark.parametrize("database_kind", KINDS)
+"""Where others that run once a day are beside it."""
 on_sqlite_every_day = pytest.mark.parametrize("database_kind", every_day(KINDS, first=1))
 """On PostgreSQL in `make test-all`: for what takes long, and hardly asks the database."""

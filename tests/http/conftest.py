@@ -8,12 +8,23 @@ from starlette.testclient import TestClient
 from foliot import Foliot
 from foliot.domain.pace import Pace
 from foliot.testing import World, virtual
+from tests.databases import KINDS
+from tests.diet import every_day
 from tests.http.clients import People, asking
+
+
+@pytest.fixture(params=every_day(KINDS, first=1))
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """Routes say the same whatever they ask: every day on SQLite, and on PostgreSQL where its file says so.
+
+    All of them on both in `make test-all`.
+    """
+    return str(request.param)
 
 
 @pytest.fixture
 def program(database_url: str) -> Iterator[Foliot]:
-    """A program with a graph or two; a test that asks for it runs on SQLite and on PostgreSQL."""
+    """A program with a graph or two."""
     app = Foliot(database_url, name="shop")
 
     @app.graph("digest")

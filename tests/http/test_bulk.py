@@ -6,8 +6,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from foliot.testing import World
+from tests.diet import on_both_every_day
 from tests.http.clients import People
 from tests.http.test_schedule_lists import URL, a_wish, ids, made
+
+pytestmark = on_both_every_day
 
 TEAM = {"filter": {"labels": {"team": "mail"}}}
 

@@ -13,7 +13,10 @@ from foliot.domain.pace import Pace
 from foliot.http.streams import EventStream, StreamReader, Streams
 from foliot.services.watching import Watcher
 from foliot.serving import Server
+from tests.diet import on_both_every_day
 from tests.http.clients import People
+
+pytestmark = on_both_every_day
 
 DIGEST = {"name": "digest", "cron": "0 9 * * *", "target": "python:digest"}
 

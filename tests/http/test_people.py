@@ -10,7 +10,10 @@ from foliot import Foliot, Invalid
 from foliot.domain.grants import scope_of
 from foliot.domain.schedule import DONE_TO_USERS
 from tests.dags import a_dag, act, manual
+from tests.diet import on_both_every_day
 from tests.http.clients import People
+
+pytestmark = on_both_every_day
 
 
 def with_key(people: People, secret: str) -> TestClient:

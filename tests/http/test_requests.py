@@ -3,7 +3,10 @@
 import asyncio
 
 from foliot import Foliot
+from tests.diet import on_both_every_day
 from tests.http.clients import People
+
+pytestmark = on_both_every_day
 
 REQUESTS = "/api/v1/requests"
 

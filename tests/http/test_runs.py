@@ -9,7 +9,10 @@ from foliot.domain.runs import Kind, Reason, Status
 from foliot.services import run_lists
 from foliot.stores.transaction import SqlTransaction
 from tests.builders import HOUR, MINUTE, NOON, a_new_run
+from tests.diet import on_both_every_day
 from tests.http.clients import People
+
+pytestmark = on_both_every_day
 
 RUNS = "/api/v1/runs"
 

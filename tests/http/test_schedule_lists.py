@@ -7,7 +7,10 @@ from starlette.testclient import TestClient
 
 from foliot.services import schedule_lists
 from foliot.testing import World
+from tests.diet import on_both_every_day
 from tests.http.clients import People
+
+pytestmark = on_both_every_day
 
 URL = "/api/v1/schedules"
 

@@ -10,7 +10,10 @@ from foliot import Foliot
 from foliot.domain.access import Role
 from foliot.domain.trail import Deed
 from foliot.http.paging import cursor_of
+from tests.diet import on_both_every_day
 from tests.http.clients import People
+
+pytestmark = on_both_every_day
 
 
 def test_the_trail_is_listed_for_admins_the_newest_first(people: People) -> None:

@@ -8,11 +8,13 @@ import pytest
 from foliot import Conflict
 from foliot.ports import Transaction
 from foliot.services import desk
+from tests.diet import on_both_every_day
 from tests.http.clients import People
 
 WRITERS = 50
 
 
+@on_both_every_day
 def test_no_update_is_lost_under_fifty_writers_with_tokens(people: People) -> None:
     """Each adds its name to what is there, and reads again when somebody else was first."""
     schedules = people.program.schedules
@@ -34,6 +36,7 @@ def test_no_update_is_lost_under_fifty_writers_with_tokens(people: People) -> No
     assert board.token == 1 + WRITERS
 
 
+@on_both_every_day
 def test_one_request_told_by_fifty_at_once_under_one_key_is_done_once(people: People) -> None:
     wish = {"name": "digest", "cron": "0 9 * * *"}
     client = people.ann
