@@ -25,7 +25,7 @@ def test_a_change_of_the_program_is_running_a_moment_later(tmp_path: Path) -> No
     serving = Serving(tmp_path, "app.py", "--port", "0", "--reload")
     serving.wait_until_ready()
     (tmp_path / "app.py").write_text("this is no Python")
-    serving.wait_until("foliot: it ended with 1: started again when a file changes")
+    serving.wait_until("foliot: it ended with 2: started again when a file changes")
     (tmp_path / "app.py").write_text(PROGRAM.replace('"tick"', '"tock"'))
     serving.wait_until("Stop it with Ctrl-C.", count=2)
     assert serving.get("/api/v1/schedules/tock")["id"] == "tock"
