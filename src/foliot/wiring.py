@@ -104,6 +104,7 @@ class Parts:
             self.workroom,
             self.gate,
             self.watcher,
+            self.database.is_local,
             trace_url,
             made_of,
             engines=lambda: tuple(self.engines),

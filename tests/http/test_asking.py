@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fastapi import APIRouter
 
 from foliot.clock import SystemClock
 from foliot.domain.access import Right
 from foliot.domain.pace import Pace
 from foliot.http.application import application
 from foliot.http.asking import PUBLIC, Asked, needs
+from foliot.http.routing import router_at
 from tests.http.clients import People
 
 DIGEST = {"name": "digest", "cron": "0 9 * * *", "timezone": "Europe/Berlin"}
@@ -81,7 +81,7 @@ def test_a_route_that_does_not_say_what_it_needs_and_ask_for_it_stops_the_start(
     people: People, handler: Callable[..., None], words: str
 ) -> None:
     app: Any = people.someone().app
-    router = APIRouter()
+    router = router_at()
     router.add_api_route("/new", handler)
     with pytest.raises(ValueError, match=words):
         application(app.state.service, SystemClock(), Pace(1, 1), [router])

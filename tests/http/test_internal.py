@@ -13,7 +13,7 @@ from foliot.domain.access import Right
 from foliot.domain.slots import trace_id
 from foliot.execution import requests
 from foliot.http.application import check_declared
-from foliot.http.asking import OrService, needs
+from foliot.http.asking import needs
 from tests.http.conformance import Described
 from tests.http.service_clients import BY_SECRET, SECRET, client
 
@@ -339,7 +339,7 @@ def test_a_route_that_says_for_services_and_asks_for_people_stops_the_start() ->
 
     check_declared(internal.router)
     handler = internal.router.routes[0].endpoint  # type: ignore[attr-defined]
-    for wrong in (Right.READ, OrService(Right.READ), "public", "signed"):
+    for wrong in (Right.READ, "public", "signed"):
         try:
             needs(wrong)(handler)
             with pytest.raises(ValueError, match="/api/internal/graphs"):

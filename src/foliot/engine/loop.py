@@ -37,7 +37,7 @@ log = logging.getLogger("foliot.engine")
 
 _CLOCK_STEP = 2 * MICROSECONDS
 _LONGEST_BACKOFF = 5.0
-_BREATH = 0.004
+_BREATH = 0.008
 """Seconds that are left to who had to wait for a turn. What comes due meanwhile shares the next, which is cheaper."""
 _SHORTEST_WAIT = 1e-6
 _NAP = 200

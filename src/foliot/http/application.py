@@ -21,6 +21,7 @@ from foliot.http.asking import GUARDS, PUBLIC, is_of_service, note_parameters, r
 from foliot.http.errors import TITLES, problem, refused
 from foliot.http.limits import BodyLimits, RateLimits
 from foliot.http.misfits import misfits, unread
+from foliot.http.routing import GuardedRoute
 from foliot.http.service import Service
 from foliot.http.streams import Streams
 from foliot.http.traffic import Traffic, tell_request
@@ -75,15 +76,13 @@ def application(service: Service, clock: Clock, pace: Pace, routers: Iterable[AP
 def check_declared(router: APIRouter) -> None:
     """Deny by default: every route says what it needs, and one that is not public asks in that way who is there."""
     for route in router.routes:
-        assert isinstance(route, APIRoute), route
+        assert isinstance(route, GuardedRoute), route
         right = right_of(route.endpoint)
         if right is None:
             raise ValueError(f"{route.path} declares no right: say @needs(...) above its handler")
-        asking = [dependency.call for dependency in route.dependant.dependencies if dependency.call in GUARDS]
-        if right == PUBLIC and asking:
+        if right == PUBLIC and route.guard is not None:
             raise ValueError(f"{route.path} is public and asks who is there: declare a right")
-        fits = [guard for guard in asking if guard is not None and GUARDS[guard](right)]
-        if right != PUBLIC and (len(asking) != 1 or len(fits) != 1):
+        if right != PUBLIC and (route.guard is None or not GUARDS[route.guard](right)):
             raise ValueError(
                 f"{route.path} needs {right} and does not ask for it who is there: take an Ask of its kind"
             )

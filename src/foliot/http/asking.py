@@ -4,19 +4,17 @@ import json
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from hashlib import sha256
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Request
 from fastapi.routing import APIRoute
-from fastapi.security import HTTPBearer
 from pydantic import BaseModel
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from foliot.domain.access import Principal, Right, check_right
 from foliot.domain.errors import Invalid, Unidentified
-from foliot.domain.keys import is_key
 from foliot.http.doors import SIGNER
+from foliot.http.routing import Guard, GuardedBy, in_thread
 from foliot.http.schemas import written
 from foliot.http.service import Service
 from foliot.services.desk import Caller, Once, Told, ToldBefore
@@ -38,22 +36,7 @@ LONGEST_KEY = 255
 _LARGE = 64 * 1024
 _READING = ("GET", "HEAD")
 
-bearer = HTTPBearer(auto_error=False, description="An API key: `foliot key create` makes one.")
-service_bearer = HTTPBearer(
-    scheme_name="Service", auto_error=False, description="The secret of a service, or a token that it was issued."
-)
-either_bearer = HTTPBearer(
-    scheme_name="KeyOrService", auto_error=False, description="An API key, or the secret or token of a service."
-)
-
-
-class OrService(NamedTuple):
-    """Whoever has the right, and every service."""
-
-    right: Right
-
-
-Needed = Right | OrService | str
+Needed = Right | str
 
 
 def needs(right: Needed) -> Callable[[F], F]:
@@ -80,8 +63,7 @@ def is_of_service(request: Request) -> bool:
 
 def note_parameters(route: APIRoute) -> None:
     """Know, once for all its requests, what may stand in the query of a route."""
-    taken = [route.dependant, *route.dependant.dependencies]
-    setattr(route.endpoint, _PARAMETERS, [field.alias for each in taken for field in each.query_params])
+    setattr(route.endpoint, _PARAMETERS, [field.alias for field in route.dependant.query_params])
 
 
 def _check_query(request: Request) -> None:
@@ -165,29 +147,20 @@ def _response(told: Told, more: Mapping[str, str]) -> Response:
     return Response(told.body, told.status, headers, media_type="application/json")
 
 
-async def ask(request: Request, _: object = Depends(bearer)) -> Ask:
+async def ask(request: Request) -> Ask:
     """Who asks, once it is known that they may ask for this."""
     right = right_of(request.scope["route"].endpoint)
     assert isinstance(right, Right), "a route that is not public declares a right"
     return await _asked(request, await _permitted(request, right))
 
 
-async def ask_service(request: Request, _: object = Depends(service_bearer)) -> Ask:
+async def ask_service(request: Request) -> Ask:
     """Which service asks. What is done once under a key has its own rules there."""
     return _ask_of(request, await _service(request), None, "")
 
 
-async def ask_service_once(request: Request, _: object = Depends(service_bearer)) -> Ask:
+async def ask_service_once(request: Request) -> Ask:
     """The same, for what is done once under the caller's key as people's writes are."""
-    return await _asked(request, await _service(request))
-
-
-async def ask_either(request: Request, _: object = Depends(either_bearer)) -> Ask:
-    """Who asks: somebody with an API key and the right, or a service."""
-    needed = right_of(request.scope["route"].endpoint)
-    assert isinstance(needed, OrService), "it declares which right, beside services"
-    if is_key(_token(request)):
-        return await _asked(request, await _permitted(request, needed.right))
     return await _asked(request, await _service(request))
 
 
@@ -198,9 +171,8 @@ async def ask_signed(request: Request) -> Ask:
     return _ask_of(request, SIGNER, None, "")
 
 
-GUARDS: dict[Callable[..., Any], Callable[[Needed], bool]] = {
+GUARDS: dict[Guard, Callable[[Needed], bool]] = {
     ask: lambda right: isinstance(right, Right),
-    ask_either: lambda right: isinstance(right, OrService),
     ask_service: lambda right: right == SERVICE,
     ask_service_once: lambda right: right == SERVICE,
     ask_signed: lambda right: right == SIGNED,
@@ -224,9 +196,9 @@ def _address(request: Request) -> str | None:
     return request.client.host if request.client else None
 
 
-Asked = Annotated[Ask, Depends(ask)]
+Asked = Annotated[Ask, GuardedBy(ask)]
 """What a handler takes to know who asks."""
-AskedByService = Annotated[Ask, Depends(ask_service_once)]
+AskedByService = Annotated[Ask, GuardedBy(ask_service_once)]
 """The same where services ask."""
 
 
@@ -263,7 +235,7 @@ async def _principal(request: Request, service: Service) -> Principal:
         if not service.doorkeeper.has_met(token):
             # Each costs a look at the database: who has no key has no more of them than who has one.
             request.app.state.strangers.spend_of(f"whoever comes from {_address(request)} with keys that are new here")
-        principal = await run_in_threadpool(known)
+        principal = await in_thread(known)
     if principal is None:
         raise Unidentified("that key opens nothing: it is unknown, expired or revoked; ask for another")
     return principal
@@ -282,7 +254,7 @@ async def _fingerprint(request: Request) -> str:
     """The same for the same request, however its JSON is written."""
     body = await request.body()
     # A large one takes its time: nobody else waits for it.
-    said = _said(body) if len(body) < _LARGE else await run_in_threadpool(_said, body)
+    said = _said(body) if len(body) < _LARGE else await in_thread(_said, body)
     digest = sha256()
     for part in (
         request.url.path.encode(),

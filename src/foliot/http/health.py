@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from foliot.domain.errors import Unavailable, Unidentified
@@ -14,10 +14,11 @@ from foliot.domain.instants import MICROSECONDS
 from foliot.engine.loop import Engine
 from foliot.http.asking import PUBLIC, needs
 from foliot.http.metrics import backlog_of, rendered
+from foliot.http.routing import router_at
 from foliot.http.service import Service
 from foliot.services.desk import Caller
 
-router = APIRouter(include_in_schema=False)
+router = router_at(include_in_schema=False)
 
 _BEHIND = 60.0
 """Seconds that something may be due before the service is behind: as long as a slot is not missed."""

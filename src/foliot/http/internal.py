@@ -8,7 +8,7 @@ import logging
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
@@ -26,12 +26,13 @@ from foliot.execution.wanted import Wanted, wanted_of
 from foliot.http.asking import SERVICE, Ask, AskedByService, answered, ask_service, needs
 from foliot.http.misfits import misfits, unread
 from foliot.http.openapi import also
+from foliot.http.routing import GuardedBy, router_at
 from foliot.http.schemas import such_as
 from foliot.services.views import Run
 
 log = logging.getLogger("foliot.http")
 
-router = APIRouter(prefix="/api/internal", tags=["internal"])
+router = router_at("/api/internal", tags=["internal"])
 
 WORKER_HEADER = "Foliot-Worker"
 """Which worker asks, by the name that it has in the ledger: what it holds is executed for nobody else."""
@@ -40,7 +41,7 @@ _WAIT = 10.0
 _LONGEST_WAIT = 60.0
 """and at most."""
 
-Asked = Annotated[Ask, Depends(ask_service)]
+Asked = Annotated[Ask, GuardedBy(ask_service)]
 
 
 class InternalTaken(BaseModel):

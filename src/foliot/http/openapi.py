@@ -11,8 +11,9 @@ from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from foliot.http.asking import LONGEST_KEY, PUBLIC, SERVICE, SIGNED, OrService, right_of
+from foliot.http.asking import LONGEST_KEY, PUBLIC, SERVICE, SIGNED, right_of
 from foliot.http.errors import PROBLEM, TITLES
+from foliot.http.routing import router_at
 from foliot.http.schemas import Problem
 
 Operation = dict[str, Any]
@@ -31,6 +32,13 @@ _KEY = {
     "description": "The same request under the same key is carried out once, and answered alike for a day.",
     "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"},
 }
+_KEY_HOLDERS = "HTTPBearer"
+_SERVICES = "Service"
+_SCHEMES = {
+    _KEY_HOLDERS: "An API key: `foliot key create` makes one.",
+    _SERVICES: "The secret of a service, or a token that it was issued.",
+}
+"""What is sent as `Authorization: Bearer …`."""
 _DEFAULTS = ("HTTPValidationError", "ValidationError")
 """What FastAPI says of errors, which are not ours."""
 
@@ -42,7 +50,7 @@ def routes(prefix: str, tag: str) -> APIRouter:
 
 def routes_at(prefix: str, tag: str) -> APIRouter:
     """The same for routes that have no version."""
-    return APIRouter(prefix=prefix, tags=[tag], generate_unique_id_function=_name_of)
+    return router_at(prefix, tags=[tag], generate_unique_id_function=_name_of)
 
 
 def also(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -56,13 +64,19 @@ def document(app: FastAPI) -> dict[str, Any]:
     for route, method, operation in _operations(app, said):
         right = right_of(route.endpoint)
         if right not in (None, PUBLIC):
-            operation["x-right"] = f"{right.right} or {SERVICE}" if isinstance(right, OrService) else str(right)
+            operation["x-right"] = str(right)
+        if right not in (None, PUBLIC, SIGNED):
+            operation["security"] = [{_SERVICES if right == SERVICE else _KEY_HOLDERS: []}]
         if method != "get" and right not in (None, PUBLIC, SIGNED):
             _take_key(operation)
         for status in sorted(_statuses(route, method, operation)):
             operation["responses"].setdefault(str(status), _problem(status))
         _only_ours(operation)
-    schemas = said.setdefault("components", {}).setdefault("schemas", {})
+    components = said.setdefault("components", {})
+    components["securitySchemes"] = {
+        name: {"type": "http", "scheme": "bearer", "description": what} for name, what in _SCHEMES.items()
+    }
+    schemas = components.setdefault("schemas", {})
     for operation in (one for path in said["paths"].values() for one in path.values()):
         _show_body(operation, schemas)
     schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")

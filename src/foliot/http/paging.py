@@ -2,7 +2,7 @@
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Query
@@ -30,6 +30,12 @@ class Listed(Given, Generic[T]):
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
         return f"{params[0].__name__}List"
+
+
+def is_plain(given: Mapping[str, Any], *wanted: str) -> bool:
+    """Whether a page of the usual size is asked for, and nothing but these, and where it begins, is said of it."""
+    said = {name for name, value in given.items() if value is not None}
+    return given["limit"] <= LISTED and said <= {"asked", "limit", "after", "sort", *wanted}
 
 
 def cursor_of(*place: str | int | None) -> str:

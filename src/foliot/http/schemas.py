@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, Strict
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_json
 
 
 class Taken(BaseModel):
@@ -50,6 +50,14 @@ def written(model: BaseModel) -> str:
         return model.model_dump_json()
     except PydanticSerializationError:
         return json.dumps(model.model_dump(), separators=(",", ":"))
+
+
+def written_plain(value: dict[str, Any]) -> str:
+    """The same for what is no model, with moments in UTC."""
+    try:
+        return to_json(value).decode()
+    except PydanticSerializationError:
+        return json.dumps(value, separators=(",", ":"), default=written_moment)
 
 
 class Problem(Given):

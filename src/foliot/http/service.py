@@ -48,6 +48,8 @@ class Service:
     gate: LocalGate
     watcher: Callable[[], Watcher]
     """Looks at what changes, for those who listen."""
+    is_local: bool = False
+    """Whether the database is a file of this process: who reads a little of it waits for nobody."""
     trace_url: Callable[[str], str | None] = lambda _: None
     """Where the trace of that id can be looked at."""
     made_of: Callable[[], MadeOf] = MadeOf

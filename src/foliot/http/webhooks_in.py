@@ -2,16 +2,16 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from foliot.domain.errors import Invalid
 from foliot.http.asking import SIGNED, Ask, answered, ask_signed, needs
+from foliot.http.routing import GuardedBy, router_at
 from foliot.http.schemas import Given, Taken, such_as
 
-router = APIRouter(prefix="/webhooks", tags=["webhooks in"])
+router = router_at("/webhooks", tags=["webhooks in"])
 
-Asked = Annotated[Ask, Depends(ask_signed)]
+Asked = Annotated[Ask, GuardedBy(ask_signed)]
 
 
 class SignedDecision(Taken):

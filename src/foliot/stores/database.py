@@ -70,6 +70,8 @@ class SqliteDatabase:
         self._queue = WriteQueue()
         self._lock_file: LockFile | None = None
         self._writer: Connection | None = None
+        self._was_current = False
+        """Whether its schema was seen to be that of this release: it stays so."""
         self._readers = create_engine(
             URL.create("sqlite", database=f"file:{quoted_path(self.path)}", query={"mode": "ro", "uri": "true"}),
             poolclass=KeptConnections,
@@ -149,9 +151,10 @@ class SqliteDatabase:
         if waiting is None:
             return
         until = self.clock.steady() + _OTHERS_FOR
+        savepoint = sqlite_of(cx).cursor()
         while waiting is not None:
             others.append(waiting)
-            cx.exec_driver_sql("SAVEPOINT one")
+            savepoint.execute("SAVEPOINT one")
             try:
                 assert waiting.act is not None, "who leads for himself is not among the others"
                 waiting.answer = waiting.act(self._transaction(cx))
@@ -160,8 +163,8 @@ class SqliteDatabase:
                     # SQLite has undone everything, as when the disk is full; or it is this thread that has to stop.
                     raise
                 waiting.error = error
-                cx.exec_driver_sql("ROLLBACK TO one")
-            cx.exec_driver_sql("RELEASE one")
+                savepoint.execute("ROLLBACK TO one")
+            savepoint.execute("RELEASE one")
             waiting = self._queue.next() if self.clock.steady() < until else None
 
     def _undo(self) -> None:
@@ -180,8 +183,10 @@ class SqliteDatabase:
     def _look(self, act: Act[T]) -> T:
         with translated(self.path, sqlite3):
             self._commit_passing()
-            if self._writer is None and not self._is_current():
-                self.claim_alone()
+            if self._writer is None and not self._was_current:
+                self._was_current = self._is_current()
+                if not self._was_current:
+                    self.claim_alone()
             with self._readers.connect() as cx, cx.begin():
                 return act(self._transaction(cx))
 

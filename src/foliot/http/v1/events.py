@@ -3,7 +3,6 @@
 from typing import Annotated, Any
 
 from fastapi import Header, Query, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from foliot.domain.access import Right
@@ -11,6 +10,7 @@ from foliot.domain.errors import Invalid
 from foliot.domain.schedule import slug_of
 from foliot.http.asking import Asked, needs
 from foliot.http.openapi import also, routes
+from foliot.http.routing import in_thread
 from foliot.http.streams import EventStream, StreamReader
 
 router = routes("/events", "events")
@@ -37,13 +37,13 @@ async def listen(
         raise Invalid(f"kinds takes runs, schedules or both, with a comma between them, got {kinds!r:.80}")
     if schedule is not None:
         # NotFound unless it is there for them, deleted or not: nobody waits for what cannot come.
-        await run_in_threadpool(asked.verbs.runs.page, schedule, limit=1)
+        await in_thread(asked.verbs.runs.page, schedule, limit=1)
     streams = request.app.state.streams
     key = request.headers["authorization"].partition(" ")[2].strip()
 
     async def is_let_in() -> bool:
         known = asked.service.doorkeeper.known(key)
-        return (await run_in_threadpool(known) if callable(known) else known) == asked.principal
+        return (await in_thread(known) if callable(known) else known) == asked.principal
 
     listener = StreamReader(asked.principal, None if schedule is None else slug_of(schedule), wanted, last_event_id)
     streams.join(listener)

@@ -11,7 +11,8 @@ from foliot.domain.questions import AtExpiry, Verdict
 from foliot.domain.runs import Hold, Kind, Reason, Status
 from foliot.http.asking import Ask, Asked, answered, needs
 from foliot.http.openapi import also, routes
-from foliot.http.paging import LISTED, After, Limit, Listed, listed, place_of
+from foliot.http.paging import LISTED, After, Limit, Listed, is_plain, listed, place_of
+from foliot.http.routing import brief
 from foliot.http.schemas import Given, Json, Moment, SaidMoment, such_as
 from foliot.http.v1.shown import ShownRun, shown_run
 from foliot.http.wording import over_http
@@ -146,6 +147,7 @@ def _shown_detail(asked: Ask, found: RunDetail) -> ShownRunDetail:
 
 @router.get("", response_model=Listed[ShownRunLine], responses=also(404))
 @needs(Right.READ)
+@brief(lambda given: given["schedule"] is not None and is_plain(given, "schedule"))
 def listing(
     asked: Asked,
     schedule: Annotated[str | None, Query(max_length=1000, description="Its id or name.")] = None,

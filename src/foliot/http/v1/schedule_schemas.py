@@ -2,7 +2,6 @@
 
 import json
 from functools import lru_cache
-from json import JSONEncoder
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
@@ -27,7 +26,7 @@ from foliot.domain.runs import Reason
 from foliot.domain.schedule import LONGEST_ID, MOST_LABELS, Standing
 from foliot.domain.slots import JitterMode
 from foliot.domain.spec import Anchor, Spec
-from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, Whole, such_as, written, written_moment
+from foliot.http.schemas import Given, Json, Moment, SaidMoment, Switch, Taken, Whole, such_as, written, written_plain
 from foliot.services.schedule_lists import LISTED_STANDINGS
 from foliot.services.specs import MOST_MOMENTS, MOST_PARTS
 from foliot.services.views import Schedule
@@ -304,7 +303,6 @@ _ALIKE = (
     *("created_at", "updated_at"),
 )
 """What is shown as it is."""
-_JSON = JSONEncoder(separators=(",", ":"), default=written_moment)
 
 
 def shown_schedule(schedule: Schedule) -> ShownSchedule:
@@ -319,7 +317,7 @@ def shown_schedule(schedule: Schedule) -> ShownSchedule:
 
 def written_schedule_line(schedule: Schedule) -> str:
     """A `ShownScheduleLine` as JSON, without making one: a page of them is what takes longest of all that is read."""
-    own = _JSON.encode(_own(schedule))
+    own = written_plain(_own(schedule))
     return f'{own[:-1]},"spec":{_written_spec(schedule.canonical)},"policies":{_written_policies(schedule.policies)}}}'
 
 

@@ -13,7 +13,8 @@ from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.schedule import MOST_LABELS, Ordering, slug_of
 from foliot.http.asking import Asked, answered, needs
 from foliot.http.openapi import ETAG, also, routes
-from foliot.http.paging import LISTED, After, Limit, Listed, place_of, written_list
+from foliot.http.paging import LISTED, After, Limit, Listed, is_plain, place_of, written_list
+from foliot.http.routing import brief
 from foliot.http.v1.schedule_schemas import (
     NewSchedule,
     SaidStanding,
@@ -52,6 +53,7 @@ def create(body: NewSchedule, asked: Asked) -> Response:
 
 @router.get("", response_model=Listed[ShownScheduleLine])
 @needs(Right.READ)
+@brief(is_plain)
 def listing(
     asked: Asked,
     q: Annotated[str | None, Query(max_length=300, description="In the id or in the name.")] = None,
@@ -81,6 +83,7 @@ def listing(
 
 @router.get("/{schedule_id}", response_model=ShownSchedule, responses={200: ETAG})
 @needs(Right.READ)
+@brief()
 def get(schedule_id: ScheduleId, asked: Asked) -> Response:
     """A schedule as it stands."""
     schedule = asked.verbs.schedules.get(schedule_id)
