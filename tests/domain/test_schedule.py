@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot import Invalid
-from foliot.domain.schedule import json_text, labels_of, relabelled, slug_of, target_of, text_of
+from foliot.domain.schedule import json_text, labels_of, relabelled, slug_of, target_of, text_of, user_of
 from tests.builders import HOUR, NOON, a_paused_state, a_state
 
 
@@ -159,3 +159,14 @@ class TestTexts:
     def test_a_target_is_printable(self, text: str) -> None:
         with pytest.raises(Invalid, match="provider:name"):
             target_of(text)
+
+
+class TestUsers:
+    @pytest.mark.parametrize("user", [".", "..", "../ann", "acme/."])
+    def test_nobody_has_an_id_that_a_path_leaves_out(self, user: str) -> None:
+        with pytest.raises(Invalid, match="which a path leaves out"):
+            user_of(user)
+
+    def test_dots_among_others_are_letters(self) -> None:
+        assert user_of("...") == "..."
+        assert user_of("ann.b/c..d") == "ann.b/c..d"

@@ -50,7 +50,7 @@ def test_a_user_whose_id_has_a_slash_is_found(people: People) -> None:
     assert people.root.post("/api/v1/users/team%2Fann/disable").json()["disabled_at"] is not None
 
 
-@pytest.mark.parametrize("user", ["me", "acme/ledger", "acme/disable"])
+@pytest.mark.parametrize("user", ["me", "acme/ledger", "acme/disable", "acme/../ann"])
 def test_nobody_has_an_id_that_means_somebody_else_in_a_path(people: People, user: str) -> None:
     refused = [
         people.root.put(f"/api/v1/users/{quote(user, safe='')}", json={"role": "member"}),

@@ -126,6 +126,10 @@ def user_of(user: str, what: str = "a user") -> str:
         raise Invalid(f"{what} takes printable text of 1 to {LONGEST_ID} characters, got {user!r}")
     if user == ME:
         raise Invalid(f"{what} takes no {ME!r}, which means whoever asks: give the id of a user")
+    if not {".", ".."}.isdisjoint(user.split("/")):
+        raise Invalid(
+            f"{what} takes no '.' or '..' between slashes, which a path leaves out: give another, got {user!r}"
+        )
     whose, slash, last = user.rpartition("/")
     if slash and last in DONE_TO_USERS:
         raise Invalid(

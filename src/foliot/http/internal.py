@@ -233,7 +233,7 @@ def _read_body(raw: bytes) -> WantedExecution:
     """What is wanted. It is read here, and not before the key is looked at; what does not fit is said as anywhere."""
     try:
         said = json.loads(raw) if raw else None
-    except (ValueError, RecursionError) as why:
+    except ValueError as why:
         raise Malformed(str(unread(why))) from None
     try:
         return WantedExecution.model_validate(said)

@@ -80,8 +80,6 @@ def unread(why: BaseException | None) -> Misfit:
     """What is wrong with a body that could not be read to its end."""
     if isinstance(why, JSONDecodeError):
         return _no_json(why.pos)
-    if isinstance(why, RecursionError):
-        return Misfit(_WHOLE, "takes JSON, and is nested too deep: send it flatter")
     if isinstance(why, UnicodeDecodeError):
         return Misfit(_WHOLE, f"takes JSON in UTF-8, and is none from byte {why.start}: encode its text as UTF-8")
     return Misfit(_WHOLE, "takes JSON in UTF-8, and has a number of too many digits: write long numbers as text")
