@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from foliot.stores.blanks import write_blank
 from tests.databases import KINDS, PostgresqlServer, a_postgresql_server
 from tests.together import Together
 
@@ -105,4 +106,5 @@ def database_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: P
     if database_kind == "postgresql":
         server: PostgresqlServer = request.getfixturevalue("postgresql_server")
         return server.ready_database()
-    return f"sqlite:///{tmp_path / 'test.db'}"
+    write_blank(file := tmp_path / "test.db")
+    return f"sqlite:///{file}"

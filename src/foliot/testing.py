@@ -17,6 +17,7 @@ from foliot.engine.loop import Engine
 from foliot.executors.langgraph import in_memory
 from foliot.ports import Carrier
 from foliot.services.views import Run
+from foliot.stores.blanks import write_blank
 from foliot.virtual_time import VirtualTime
 from foliot.wiring import Parts
 
@@ -170,10 +171,15 @@ def virtual(
     told is handed to `carrier`; without one they are told nothing. The app's own database is not touched.
     """
     with tempfile.TemporaryDirectory(prefix="foliot-") as folder, in_memory(app.executors.values()):
-        url = database or f"sqlite:///{Path(folder) / 'world.db'}"
-        world = World(app, start, url, workers, carrier, is_passing=database is None)
+        world = World(app, start, database or _fresh(folder), workers, carrier, is_passing=database is None)
         try:
             world.open()
             yield world
         finally:
             world.close()
+
+
+def _fresh(folder: str) -> str:
+    file = Path(folder) / "world.db"
+    write_blank(file)
+    return f"sqlite:///{file}"
