@@ -84,6 +84,7 @@ def test_what_raises_on_a_rehearsal_undoes_only_itself() -> None:
         assert [one.id for one in schedules.list()] == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_what_was_simulated_is_what_happens_then(tmp_path: Path) -> None:
     options: dict[str, dict[str, Any]] = {
         "skipping": {"every": "7m"},

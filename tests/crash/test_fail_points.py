@@ -12,10 +12,10 @@ from tests.crash.scene import Point, points_of
 from tests.databases import PostgresqlServer
 from tests.diet import every_day
 
-HEART = ("register", "launch", "charge", "settle", "rescue", "trigger", "revoke", "decide", "request")
-"""Where a slot, or money, passes: tried every day on a server too, where several processes work beside each other."""
+HEART = ("launch", "charge", "settle")
+"""Where a slot, and money, passes: tried every day on a server too, where several processes work beside each other."""
 
-SELDOM = ("handled", "telling")
+SELDOM = ("handled", "telling", "in trouble")
 """What has most boundaries, or waits longest at them: at those of the heart they are tried every day, below."""
 ABOUT = sorted(PLACES, key=lambda about: about in SELDOM)
 

@@ -218,6 +218,7 @@ def _ended(workers: list[Process]) -> set[int]:
     return {worker.pid for worker in workers if worker.code() is not None}
 
 
+@pytest.mark.slow
 def test_workers_survive_restarts_of_their_database_and_nothing_is_lost(a_program: MakeProgram) -> None:
     with a_postgresql_server() as server:
         program = a_program(server.new_database(), lease=30)

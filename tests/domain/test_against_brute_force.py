@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foliot import Invalid, Spec
@@ -59,6 +59,7 @@ def test_specs_around_a_clock_change_name_what_the_written_rule_names(zone: str,
     check_around(zone, random.choice(changes), random, specs=4)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(st.sampled_from(HARD_ZONES), st.integers(0, 2**32))
 def test_specs_with_seconds_around_a_clock_change_name_what_the_written_rule_names(zone: str, seed: int) -> None:
     changes = [change for change in load_zone(zone).starts if change > 3 * DAY]

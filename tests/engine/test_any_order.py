@@ -186,7 +186,7 @@ class AnyOrder(RuleBasedStateMachine):
 
 TestAnyOrder = AnyOrder.TestCase
 TestAnyOrder.settings = settings(
-    max_examples=settings().max_examples * 3 // 10,
+    max_examples=settings().max_examples * 2 // 10,
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -85,6 +85,7 @@ def test_a_gate_that_is_killed_in_the_midst_is_asked_again_and_the_run_ends_once
         assert len(scene.office.runs.list("digest")) == 1
 
 
+@pytest.mark.slow
 def test_a_token_that_its_issuer_renews_lets_a_worker_in(postgresql_server: PostgresqlServer, tmp_path: Path) -> None:
     by_token = {
         "FOLIOT_JWT_ALGORITHM": "EdDSA",
@@ -109,6 +110,7 @@ def test_a_token_that_its_issuer_renews_lets_a_worker_in(postgresql_server: Post
         assert scene.await_status(second.id, "success").result == 2
 
 
+@pytest.mark.slow
 def test_without_anything_to_show_a_worker_says_what_to_set(
     postgresql_server: PostgresqlServer, tmp_path: Path
 ) -> None:
@@ -120,6 +122,7 @@ def test_without_anything_to_show_a_worker_says_what_to_set(
             assert words in scene.refused_worker(**environment)
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept_by_a_worker_that_may_not_look_at_what_was_charged(
     postgresql_server: PostgresqlServer, tmp_path: Path
 ) -> None:
@@ -134,6 +137,7 @@ def test_a_budget_is_kept_by_a_worker_that_may_not_look_at_what_was_charged(
         assert "permission denied" not in worker.said.read_text()
 
 
+@pytest.mark.slow
 def test_a_worker_counts_what_requests_from_outside_and_late_costs_take_of_the_budget_of_a_grant(
     postgresql_server: PostgresqlServer, tmp_path: Path
 ) -> None:
@@ -156,6 +160,7 @@ def test_a_worker_counts_what_requests_from_outside_and_late_costs_take_of_the_b
         assert "permission denied" not in worker.said.read_text()
 
 
+@pytest.mark.slow
 def test_what_a_run_was_charged_counts_when_the_gate_and_then_the_worker_die_before_they_tell_of_its_end(
     postgresql_server: PostgresqlServer, tmp_path: Path
 ) -> None:

@@ -14,7 +14,11 @@ from tests.docs.pages import ROOT
 
 @on_sqlite_every_day
 @pytest.mark.parametrize(
-    ("moment", "effects"), [("die before", ["first", "second"]), ("die after", ["first", "second", "second"])]
+    ("moment", "effects"),
+    [
+        ("die after", ["first", "second", "second"]),
+        pytest.param("die before", ["first", "second"], marks=pytest.mark.slow),
+    ],
 )
 def test_a_node_that_had_ended_is_not_executed_again_when_its_worker_was_killed(
     database_url: str, tmp_path: Path, moment: str, effects: list[str]

@@ -523,6 +523,7 @@ def program(database_url: str, tmp_path: Path) -> Callable[[str], Program]:
     return lambda on_unknown: Program(database_url, tmp_path, on_unknown)
 
 
+@on_sqlite_every_day
 def test_killed_between_effect_and_record_it_is_delivered_again_and_charged_once(
     database_url: str, program: Callable[[str], Program]
 ) -> None:

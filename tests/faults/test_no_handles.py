@@ -5,11 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.diet import on_sqlite_every_day
 from tests.faults.conftest import Note
 
 ROOT = Path(__file__).parents[2]
 
 
+@on_sqlite_every_day
 def test_a_process_that_runs_out_of_file_handles_goes_on_when_it_has_some_again(
     database_url: str, database_kind: str, note: Note
 ) -> None:

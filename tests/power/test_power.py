@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.diet import every_day
 from tests.power.disk import Crashes, Create, Delete, Kept, Operation, Sync, SyncFolder, Truncate, Write
 from tests.power.proof import MODES, Mode, fail
 from tests.power.verdicts import Fate
@@ -13,7 +14,7 @@ CHANCE = random.Random(1)
 A_FILE: list[Operation] = [Create("f"), SyncFolder("f"), Write("f", 0, b"safe"), Sync("f")]
 
 
-@pytest.mark.parametrize("mode", [STORE, SHORT_LOG], ids=["as-it-is", "many-checkpoints"])
+@pytest.mark.parametrize("mode", every_day([STORE, SHORT_LOG], first=1), ids=["as-it-is", "many-checkpoints"])
 def test_nothing_that_was_acknowledged_is_lost_when_the_power_fails(mode: Mode) -> None:
     result = fail(mode, points=60, continued=3, seed=2)
     assert result.problems == []
@@ -21,7 +22,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_power_fails(mode: Mode) 
     assert sum(result.begun) > 100
 
 
-@pytest.mark.parametrize("mode", [NORMAL, OFF], ids=["normal", "off"])
+@pytest.mark.parametrize("mode", every_day([NORMAL, OFF], first=1), ids=["normal", "off"])
 def test_a_store_that_syncs_less_is_seen_to_lose_what_it_acknowledged(mode: Mode) -> None:
     result = fail(mode, points=60, continued=0, seed=2)
     assert result.fates[Fate.LOST] > 0

@@ -13,8 +13,8 @@ from tests.diet import every_day
 from tests.simulation.__main__ import ENOUGH, LEAST_EXECUTIONS, is_whole, seeds_of
 from tests.simulation.day import simulate
 
-SAMPLE = ((1, 2, 3), (10, 11, 25), (4, 5, 6), (7, 8, 9))
-"""By case, so that they are spread over processes; the last of the second one is a day without faults."""
+SAMPLE = ((1, 2), (3, 4), (10, 11, 25), (5, 6), (7, 8, 9))
+"""By case, so that they are spread over processes; the last of the third one is a day without faults."""
 EACH_CASE = ("rescued", "engine: fenced", "slots", "settled")
 
 
