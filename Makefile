@@ -43,7 +43,7 @@ $(READY): $(LOCK) pyproject.toml
 serve: $(READY) ## Run the example's schedules and the API on SQLite, or your program: make serve APP=app.py
 	$(BIN)/foliot serve $(APP)
 
-test: $(READY) ## Run the tests (a few minutes)
+test: $(READY) ## Run the tests (some ten minutes on two cores)
 	$(BIN)/pytest -n $(BESIDE) --dist loadgroup -m "not slow"
 
 test-all: $(READY) ## Run all tests: every zone and clock change, long fuzzing

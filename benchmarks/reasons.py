@@ -40,13 +40,19 @@ _ONE_INTERPRETER = (
 )
 
 _HALF_OF_IT_HTTP = (
-    "a creation takes two to three milliseconds of the one interpreter, about half of them in what reads requests and"
-    " writes answers, and the engine needs its part; these cores are shared with others, and the same commit made"
-    " between 213 and 398 a second within an hour; a reader of HTTP that is not written in Python, or cores that are"
-    " not shared, would reach it at any time"
+    "a creation takes some milliseconds of the one interpreter, about half of them in what reads requests and writes"
+    " answers, and the engine needs its part; these cores are shared with others, and the same commit makes half as"
+    " many in one hour as in another; cores that are not shared would reach it"
+)
+
+_BEHIND_A_TURN = (
+    "a read that comes during a turn of the engine lets it pass, and then shares the one interpreter with it: what is"
+    " slow by the hour is slow twice; cores that are not shared would reach it"
 )
 
 REASONS: dict[str, str] = {
+    "200 reads a second beside 500 slots a second at once: p99": _BEHIND_A_TURN,
+    "200 reads a second beside 500 slots a second spread: p99": _BEHIND_A_TURN,
     "creation one by one beside 500 slots a second": _HALF_OF_IT_HTTP,
     "500 slots a second spread, beside 200 reads a second: late, p99": _ONE_INTERPRETER,
     "500 slots a second spread, beside 300 creations a second: late, p99": _ONE_INTERPRETER,

@@ -16,6 +16,6 @@ def every_day(cases: Iterable[Any], *, first: int) -> list[Any]:
 
 
 on_both_every_day = pytest.mark.parametrize("database_kind", KINDS)
-"""Where others that run once a day are beside it."""
+"""Where the others of its folder are tried on SQLite alone."""
 on_sqlite_every_day = pytest.mark.parametrize("database_kind", every_day(KINDS, first=1))
 """On PostgreSQL in `make test-all`: for what takes long, and hardly asks the database."""

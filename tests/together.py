@@ -1,4 +1,4 @@
-"""Tests that one process runs, whatever others run beside it: they share what takes long to make, or to wait for.
+"""Tests that one process runs: they share what takes long to make, as long ledgers do, or to wait for.
 
 Named by file, and not by pytest-xdist's marks: with pytest 9.2 it no longer hears of those, and says nothing.
 """

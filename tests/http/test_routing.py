@@ -1,4 +1,4 @@
-"""How a request comes to its handler: guarded before it is read, and in a thread unless it takes a moment."""
+"""How a request comes to its handler: guarded before it is parsed, and in a thread unless it takes a moment."""
 
 import threading
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from foliot.clock import SystemClock
 from foliot.domain.access import Right
 from foliot.domain.pace import Pace
 from foliot.http.application import application
-from foliot.http.asking import Asked, answered, needs
+from foliot.http.asking import Asked, AskedByService, answered, needs
 from foliot.http.routing import brief, router_at
 from tests.diet import on_both_every_day
 from tests.http.clients import People
@@ -63,8 +63,16 @@ def test_what_takes_a_moment_is_done_at_once_where_nothing_is_waited_for(
     assert (client.get("/short?count=9").json() == on_the_loop) == (database_kind == "sqlite")
 
 
-def test_nothing_of_a_request_is_read_before_it_is_known_who_asks(people: People) -> None:
+def test_nothing_of_a_request_is_parsed_before_it_is_known_who_asks(people: People) -> None:
     unreadable = {"content": b"{", "headers": {"Content-Type": "application/json"}}
     assert people.nobody.post("/api/v1/schedules", **unreadable).status_code == 401  # type: ignore[arg-type]
     assert people.eve.post("/api/v1/schedules", **unreadable).status_code == 403  # type: ignore[arg-type]
     assert people.ann.post("/api/v1/schedules", **unreadable).status_code == 400  # type: ignore[arg-type]
+
+
+def test_a_route_that_asks_twice_who_is_there_cannot_be_made() -> None:
+    def torn(asked: Asked, by_service: AskedByService) -> None:
+        """Whom would it let in?"""
+
+    with pytest.raises(ValueError, match="/torn asks 2 times who is there"):
+        router_at().add_api_route("/torn", torn)

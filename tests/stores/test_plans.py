@@ -29,8 +29,6 @@ RUNS = 20_000
 TARGETS = 10
 WORKERS = 2_000
 
-# Long ledgers are written once, and not in every process.
-
 
 class Overheard(NamedTuple):
     text: str

@@ -1,7 +1,7 @@
-"""How a request comes to its handler: it is known who asks, then what was said is read, then it is carried out.
+"""How a request comes to its handler: it is known who asks, then what was sent is parsed, then it is carried out.
 
 A handler takes an `Annotated[Ask, GuardedBy(...)]` to know who asks. The framework could find that out as one of its
-dependencies; but it would read the request before, and takes longer for that than most handlers do for all they do.
+dependencies; but it would parse the request before, and takes longer for that than most handlers do for all they do.
 """
 
 import asyncio
@@ -57,10 +57,13 @@ async def in_thread(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
 
 
 class GuardedRoute(APIRoute):
-    """A route whose guard is asked before anything of the request is read."""
+    """A route whose guard is asked before anything of the request is parsed. ValueError for one that has several."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        self.guard = next((guard for _, guard in _guarded(endpoint)), None)
+        guards = [guard for _, guard in _guarded(endpoint)]
+        if len(guards) > 1:
+            raise ValueError(f"{path} asks {len(guards)} times who is there: take one Ask")
+        self.guard = guards[0] if guards else None
         """Who is asked; None: whoever comes is let in."""
         super().__init__(path, _handled(endpoint), **options)
 

@@ -70,8 +70,6 @@ class SqliteDatabase:
         self._queue = WriteQueue()
         self._lock_file: LockFile | None = None
         self._writer: Connection | None = None
-        self._was_current = False
-        """Whether its schema was seen to be that of this release: it stays so."""
         self._readers = create_engine(
             URL.create("sqlite", database=f"file:{quoted_path(self.path)}", query={"mode": "ro", "uri": "true"}),
             poolclass=KeptConnections,
@@ -183,10 +181,8 @@ class SqliteDatabase:
     def _look(self, act: Act[T]) -> T:
         with translated(self.path, sqlite3):
             self._commit_passing()
-            if self._writer is None and not self._was_current:
-                self._was_current = self._is_current()
-                if not self._was_current:
-                    self.claim_alone()
+            if self._writer is None and not self._is_current():
+                self.claim_alone()
             with self._readers.connect() as cx, cx.begin():
                 return act(self._transaction(cx))
 
