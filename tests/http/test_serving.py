@@ -37,6 +37,12 @@ async def _answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
+async def _hear_and_answer(scope: Any, receive: Any, send: Any) -> None:
+    while (await receive()).get("more_body"):
+        """All of it."""
+    await _answer(scope, receive, send)
+
+
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
@@ -84,3 +90,38 @@ def test_a_connection_may_wait_between_two_requests_for_longer_than_a_head_may_t
         client.settimeout(20)
         client.sendall(REQUEST)
         assert client.recv(1000).startswith(b"HTTP/1.1 204")
+
+
+@pytest.mark.parametrize("parts", [1, 3], ids=["at once", "in parts"])
+def test_a_head_that_comes_right_behind_a_large_body_is_not_taken_for_a_large_one(parts: int) -> None:
+    """What came along with its first byte was counted as its own."""
+    server = Server(_hear_and_answer, "127.0.0.1", 0)
+    server.start()
+    try:
+        body = b"x" * 200_000
+        sent = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 200000\r\n\r\n" + body + REQUEST
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+            for part in (sent,) if parts == 1 else (sent[:-20], sent[-20:-3], sent[-3:]):
+                client.sendall(part)
+            heard = b""
+            while heard.count(b"HTTP/1.1 204") < 2:
+                heard += client.recv(1000) or pytest.fail(f"it hung up after {heard!r}")
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
+        b"Content-Length: 3\r\nContent-Length: 4\r\n",
+        b"Content-Length: +3\r\n",
+        b"Transfer-Encoding: chunked, identity\r\n",
+        b"Two Words: x\r\n",
+        b"No-Colon\r\n",
+    ],
+)
+def test_a_head_of_which_two_readers_could_make_different_things_is_refused(impatient: Server, headers: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nHost: here\r\n" + headers + b"\r\nabc")
+        assert client.recv(1000).startswith(b"HTTP/1.1 400")
