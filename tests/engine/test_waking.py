@@ -4,6 +4,8 @@ import threading
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from foliot import Context
 from foliot.engine.settings import EngineSettings
 from foliot.ports import Clock
@@ -125,3 +127,24 @@ def test_turns_that_others_had_to_wait_for_leave_them_time_and_are_fewer() -> No
             return world.engine().counters.turns
 
     assert turns(is_beset=True) <= 0.8 * turns(is_beset=False)
+
+
+def test_nobody_wakes_a_worker_for_what_it_finds_by_itself_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_world(Job(), every="1h") as world:
+        world.advance(minutes=1)
+        waked: list[object] = []
+        wake = world._loop.call_soon_threadsafe
+
+        def noted(*args: Any) -> object:
+            waked.append(args)
+            return wake(*args)
+
+        monkeypatch.setattr(world._loop, "call_soon_threadsafe", noted)
+        world.app.schedules.create("later", target="job", every="1h")
+        assert waked == []
+        world.app.schedules.create("sooner", target="job", every="20m")
+        assert len(waked) == 1
+        world.advance_to(at("13:00"))
+        started = [(run.schedule, run.started_at) for run in world.runs() if run.schedule != "job"]
+        times = [("sooner", "12:20"), ("sooner", "12:40"), ("later", "13:00"), ("sooner", "13:00")]
+        assert sorted(started) == sorted((schedule, at(time)) for schedule, time in times)

@@ -120,8 +120,10 @@ class Engine:
 
     def poke(self, *, recall: bool = False, at: int | None = 0) -> None:
         """Look now, or at that moment: something was written. Safe from any thread."""
-        loop = self._loop
-        if loop is not None and not loop.is_closed() and (recall or at is not None):
+        loop, next_at = self._loop, self._next_at
+        # Nobody wakes it for what it finds by itself in time: that costs as much as a small request.
+        is_found = at is None or (at > 0 and next_at is not None and next_at <= at)
+        if loop is not None and not loop.is_closed() and (recall or not is_found):
             loop.call_soon_threadsafe(self._poke, recall, at or 0)
 
     def _poke(self, recall: bool, at: int) -> None:

@@ -185,7 +185,7 @@ class Desk:
 
     def check_known(self, tx: Transaction, user: str) -> None:
         """NotFound when there is no such user, and whoever asks over the network may only have mistyped one."""
-        if self.principal.key is not None and tx.user(user) is None:
+        if self.principal.key is not None and user != self.principal.user and tx.user(user) is None:
             raise NotFound(
                 f"there is no user {user!r}: `users.list()` shows those that there are, and `users.put()` makes one"
             )

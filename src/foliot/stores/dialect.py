@@ -151,6 +151,8 @@ class SqliteDialect:
         return f"json_extract({labels}, '$.\"' || ? || '\"') = ?"
 
     def new_keys(self, cursor: DBAPICursor, table: str, count: int) -> Sequence[int]:
+        if not count:
+            return ()
         cursor.execute(f"SELECT coalesce(max(ref), 0) + 1 FROM {table}")
         first = int(cursor.fetchall()[0][0])
         return range(first, first + count)
@@ -208,6 +210,8 @@ class PostgresqlDialect:
         return f"CAST({labels} AS json) ->> CAST(? AS text) = ?"
 
     def new_keys(self, cursor: DBAPICursor, table: str, count: int) -> Sequence[int]:
+        if not count:
+            return ()
         cursor.execute("SELECT pg_get_serial_sequence(%s, 'ref')", (table,))
         (name,) = cursor.fetchall()[0]
         cursor.execute("SELECT nextval(%s::regclass) FROM generate_series(1, %s)", (name, count))

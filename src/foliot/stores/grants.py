@@ -59,21 +59,25 @@ class Grants(Part):
 
     def user_ref(self, user: str) -> int:
         """The user of that id, known from now on."""
-        asked = ("SELECT ref FROM users WHERE id = ?", user)
-        if not self._all(*asked):
-            self._do("INSERT INTO users (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", user, self.now)
-        return int(self._all(*asked)[0][0])
+        made = ("INSERT INTO users (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", user, self.now)
+        return self._found_or_made(("SELECT ref FROM users WHERE id = ?", user), made)
 
     def default_account(self, user_ref: int, *, is_limited: bool) -> int:
         """The account that a user's runs are charged to, opened when there was none."""
+        text = (
+            "INSERT INTO accounts (user_ref, is_default, is_limited, created_at) VALUES (?, 1, ?, ?)"
+            " ON CONFLICT DO NOTHING"
+        )
         asked = ("SELECT ref FROM accounts WHERE user_ref = ? AND is_default = 1", user_ref)
-        if not self._all(*asked):
-            text = (
-                "INSERT INTO accounts (user_ref, is_default, is_limited, created_at) VALUES (?, 1, ?, ?)"
-                " ON CONFLICT DO NOTHING"
-            )
-            self._do(text, user_ref, 1 if is_limited else 0, self.now)
-        return int(self._all(*asked)[0][0])
+        return self._found_or_made(asked, (text, user_ref, 1 if is_limited else 0, self.now))
+
+    def _found_or_made(self, asked: tuple[Any, ...], made: tuple[Any, ...]) -> int:
+        """What is asked for by the one statement, once the other was carried out if there was none."""
+        rows = self._all(*asked)
+        if not rows:
+            self._do(*made)
+            rows = self._all(*asked)
+        return int(rows[0][0])
 
     def waiting_under(self, grant_ref: int) -> list[int]:
         """The schedules with runs that wait for an answer, and began or would go on by that permission."""
