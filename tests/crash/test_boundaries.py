@@ -110,7 +110,7 @@ in `tests/engine/test_poison.py`: no scene of ours has a schedule that the engin
 _GONE_WITH_THEIR_PROCESS = {"simulator.Rehearsal.copy", "simulator.Rehearsal.play"}
 """They write to a file that nobody reads after them."""
 _PASSING_ON = {
-    "services.desk.Desk.write",
+    "services.desk.Desk._committed",
     "engine.loop.Engine._write",
     "engine.notifier.Notifier._write",
     "execution.records.Records.write",
@@ -175,8 +175,11 @@ def _functions(tree: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
             yield from _functions(node, f"{name}.{node.name}")
 
 
+WAYS_TO_WRITE = ("write", "write_shown", "write_along", "_write", "write_surely")
+
+
 def _asks_to_write(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Attribute) or node.attr not in ("write", "write_shown", "_write", "write_surely"):
+    if not isinstance(node, ast.Attribute) or node.attr not in WAYS_TO_WRITE:
         return False
     owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
     return owner in ("_desk", "desk", "database", "_database", "_records") or (

@@ -8,7 +8,7 @@ import pytest
 
 from foliot import Foliot
 from foliot.domain.access import Role
-from foliot.domain.trail import Deed
+from foliot.domain.trail import Deed, SignedDeed
 from foliot.http.paging import cursor_of
 from tests.diet import on_both_every_day
 from tests.http.clients import People
@@ -81,8 +81,8 @@ def test_an_entry_that_was_changed_by_hand_is_found(people: People, program: Fol
 
 
 def append(program: Foliot, count: int) -> None:
-    deeds = [Deed("test", f"test/{number}") for number in range(count)]
-    program.parts.database.write(lambda tx: tx.append_deeds("ann", deeds, None, None))
+    deeds = [SignedDeed(Deed("test", f"test/{number}"), "ann") for number in range(count)]
+    program.parts.database.write(lambda tx: tx.append_deeds(deeds))
 
 
 def test_entries_that_were_taken_from_the_end_are_found_at_once_and_for_good(people: People, program: Foliot) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +16,7 @@ from sqlalchemy.exc import InvalidRequestError
 
 from foliot.courtesy import Courtesy
 from foliot.domain.errors import Unavailable
+from foliot.joint import Joint
 from foliot.stores import database
 from foliot.stores.database import SqliteDatabase
 from foliot.stores.transaction import SqlTransaction
@@ -355,3 +356,58 @@ def test_many_threads_at_once_lose_nothing(sqlite: Stage) -> None:
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(work, range(8))) == [5] * 8
     assert len(targets(sqlite)) == 8 * 20
+
+
+class _AtOnce:
+    """Acts that are done for all who want one in one go; and how many there were each time."""
+
+    def __init__(self, *refused: str) -> None:
+        self._refused = refused
+        self.went: list[list[str]] = []
+
+    def act(self, name: str) -> Joint[str, str]:
+        return Joint(self, name, self._do)
+
+    def _do(self, tx: Any, names: Sequence[str]) -> list[str]:
+        self.went.append([*names])
+        for name in names:
+            a_target(name)(tx)
+        if {*names} & {*self._refused}:
+            raise _MishapError
+        return [f"done {name}" for name in names]
+
+
+def test_acts_of_one_kind_that_wait_behind_each_other_are_done_in_one_go(sqlite: Stage) -> None:
+    some, others = _AtOnce(), _AtOnce()
+    acts: list[Act] = [some.act("b"), some.act("c"), a_target("d"), some.act("e"), others.act("f"), others.act("g")]
+    with commits_of(sqlite) as commits:
+        done = meanwhile(sqlite, a_target("a"), acts)
+
+    assert (some.went, others.went) == ([["b", "c"], ["e"]], [["f", "g"]])
+    assert [done[number].result() for number in (1, 2, 4, 5, 6)] == [f"done {name}" for name in "bcefg"]
+    assert commits == ["commit"]
+    assert targets(sqlite) == {f"python:{name}" for name in "abcdefg"}
+
+
+def test_where_one_of_a_kind_fails_each_is_done_by_itself(sqlite: Stage) -> None:
+    some = _AtOnce("c")
+    _, *done = meanwhile(sqlite, a_target("a"), [some.act("b"), some.act("c"), some.act("d")])
+
+    assert some.went == [["b", "c", "d"], ["b"], ["c"], ["d"]]
+    assert [type(each.exception()) for each in done] == [type(None), _MishapError, type(None)]
+    assert targets(sqlite) == {f"python:{name}" for name in "abd"}
+
+
+@pytest.mark.parametrize("refused", ["", "b", "c"])
+def test_who_leads_does_his_own_along_with_theirs(sqlite: Stage, refused: str) -> None:
+    """The first does it alone; of the two that it had no time for, the one leads and does the other's too."""
+    some = _AtOnce(refused)
+
+    def slow(tx: SqlTransaction) -> None:
+        sqlite.clock.at += SECOND
+
+    _, _, *done = meanwhile(sqlite, a_target("a"), [slow, some.act("b"), some.act("c")])
+
+    assert some.went[0] == ["b", "c"]
+    assert [each.exception() is None for each in done] == [refused != "b", refused != "c"]
+    assert targets(sqlite) == {"python:a", *(f"python:{name}" for name in "bc" if name != refused)}

@@ -25,6 +25,15 @@ class Deed(NamedTuple):
     """As JSON; what was given to run is never among them."""
 
 
+class SignedDeed(NamedTuple):
+    """A deed, whose it was, and how it was asked for."""
+
+    deed: Deed
+    actor: str
+    request_id: str | None = None
+    address: str | None = None
+
+
 class TrailEntry(NamedTuple):
     """A deed as it is kept."""
 

@@ -18,19 +18,10 @@ from foliot.domain.spec import Spec
 from foliot.ports import Transaction
 from foliot.rows import ScheduleFilter, ScheduleRow
 from foliot.services.configuration import Stored, stored_among, stored_of
+from foliot.services.creating import WantedSchedule, check_different, check_users, insert_schedules, note_created, taken
 from foliot.services.declaration import NO_LONGER_DECLARED, Difference, Measure, judge
 from foliot.services.desk import Desk, Found
-from foliot.services.editing import (
-    WantedSchedule,
-    check_different,
-    check_users,
-    edit,
-    insert_schedules,
-    pause_schedule,
-    resume_schedule,
-    stored_form,
-    taken,
-)
+from foliot.services.editing import edit, pause_schedule, resume_schedule, stored_form
 from foliot.services.permission import wish_of
 from foliot.services.specs import spec_of
 from foliot.services.written import Options, options_of
@@ -230,6 +221,7 @@ class DeclarationVerbs:
         deleted = {row.id: row for row in tx.schedules(ids)}
         targets = tx.target_refs({schedule.stored.target for schedule in schedules})
         insert_schedules(tx, entries, schedules, targets, deleted, named, self._desk.pricing)
+        note_created(entries, schedules)
         refs = {row.id: row.ref for row in tx.schedules(ids)}
         for one in new:
             tx.update_schedule(refs[one.schedule.id], declared=_kept(one.options))

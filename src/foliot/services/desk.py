@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from foliot.books.configurations import Scheduled, scheduled
 from foliot.books.decided import DecidedSlot, is_told, tell
@@ -13,9 +14,12 @@ from foliot.domain.credits import Pricing
 from foliot.domain.delivery import ANSWERS_KEPT, KeyReused
 from foliot.domain.errors import Denied, NotFound, Refusal
 from foliot.domain.schedule import State, slug_of, user_of
+from foliot.domain.trail import Deed, SignedDeed
+from foliot.joint import Joint
 from foliot.ports import Carrier, Database, Transaction
 from foliot.rows import AnswerRow, ScheduleRow
 
+G = TypeVar("G")
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -57,6 +61,17 @@ class Caller(NamedTuple):
     once: Once | None = None
 
 
+class Written(NamedTuple):
+    """What came of an act, and who has to know of it once it is committed."""
+
+    result: Any
+    recalls: bool
+    look_at: int | None
+    decided: Sequence[DecidedSlot]
+    registered: int
+    """How many of the program's targets are known to the database by then."""
+
+
 class ToldBefore(Exception):
     """That was asked before, under the same key: nothing was done now."""
 
@@ -84,6 +99,26 @@ class Shop:
         """Who takes letters to webhooks; None: nothing is sent from here."""
         self.registered = 0
         """How many of the program's targets are known to the database."""
+
+    def carry_out(
+        self,
+        tx: Transaction,
+        act: Callable[[Transaction, Entries], Any],
+        signed: Callable[[Sequence[Deed]], Sequence[SignedDeed]],
+    ) -> Written:
+        """Do it in this transaction, and write its entries and who did it."""
+        targets = self.targets()
+        is_registered = len(targets) == self.registered
+        if not is_registered:
+            tx.register_targets(tx.unregistered(targets))
+        entries = Entries(tx, Crew(), Permits(self.pricing))
+        result = act(tx, entries)
+        entries.write(tx)
+        if entries.deeds:
+            tx.append_deeds(signed(entries.deeds))
+        tx.notify("recall" if entries.recalls else "look")
+        look_at = entries.look_at if is_registered else 0
+        return Written(result, entries.recalls, look_at, entries.decided, len(targets))
 
 
 class Desk:
@@ -119,41 +154,17 @@ class Desk:
 
         ToldBefore when it was done under the caller's key already.
         """
-        shop, caller = self._shop, self.caller
-        recalls, look_at = False, None
-        decided: list[DecidedSlot] = []
-        targets = shop.targets()
+        once = self.caller.once
 
-        def whole(tx: Transaction) -> T:
-            nonlocal recalls, look_at, decided
-            if caller.once is not None:
-                _check_new(tx, caller.once)
-            is_registered = len(targets) == shop.registered
-            if not is_registered:
-                tx.register_targets(tx.unregistered(targets))
-            entries = Entries(tx, Crew(), Permits(shop.pricing))
-            result = act(tx, entries)
-            entries.write(tx)
-            recalls, decided = entries.recalls, entries.decided
-            look_at = entries.look_at if is_registered else 0
-            if entries.deeds:
-                tx.append_deeds(caller.principal.user, entries.deeds, caller.request_id, caller.address)
-            if caller.once is not None:
-                _keep(tx, caller.once, result)
-            tx.notify("recall" if recalls else "look")
-            return result
+        def whole(tx: Transaction) -> Written:
+            if once is not None:
+                _check_new(tx, once)
+            written = self._shop.carry_out(tx, act, lambda deeds: [self.signed(deed) for deed in deeds])
+            if once is not None:
+                _keep(tx, once, written.result)
+            return written
 
-        try:
-            result = shop.database.write(whole)
-        except Refusal:
-            # Perhaps because it has just been done, by who told the same under the same key at the same time.
-            self.check_new()
-            raise
-        if decided and is_told():
-            tell(decided)
-        shop.registered = len(targets)
-        shop.wake(recalls, look_at)
-        return result
+        return cast(T, self._committed(whole))
 
     def write_shown(self, act: Callable[[Transaction, Entries], R], shown: Callable[[R], T]) -> T:
         """The same, with more to make of what was written: nobody else who writes waits for that.
@@ -163,6 +174,38 @@ class Desk:
         if self.caller.once is None:
             return shown(self.write(act))
         return self.write(lambda tx, entries: shown(act(tx, entries)))
+
+    def write_along(self, act: "ForAll[G, R]", given: G, shown: Callable[[R], T]) -> T:
+        """The same, in fewer statements where others want the like at the same time. It notes one deed for each."""
+        order = Order(self, given)
+        if self.caller.once is not None:
+            return self.write_shown(lambda tx, entries: act(tx, entries, [order])[0], shown)
+
+        def for_all(tx: Transaction, orders: Sequence[Order[G]]) -> list[Written]:
+            written = self._shop.carry_out(
+                tx, lambda tx, entries: act(tx, entries, orders), partial(_each_signed, orders)
+            )
+            rest = written._replace(decided=())
+            return [(rest if number else written)._replace(result=one) for number, one in enumerate(written.result)]
+
+        return shown(self._committed(Joint((act, self._shop), order, for_all)))
+
+    def signed(self, deed: Deed) -> SignedDeed:
+        """As the caller's."""
+        return SignedDeed(deed, self.principal.user, self.caller.request_id, self.caller.address)
+
+    def _committed(self, act: Callable[[Transaction], Written]) -> Any:
+        try:
+            written = self._shop.database.write(act)
+        except Refusal:
+            # Perhaps because it has just been done, by who told the same under the same key at the same time.
+            self.check_new()
+            raise
+        if written.decided and is_told():
+            tell(written.decided)
+        self._shop.registered = written.registered
+        self._shop.wake(written.recalls, written.look_at)
+        return written.result
 
     def read(self, act: Callable[[Transaction], T]) -> T:
         return self._shop.database.read(act)
@@ -206,6 +249,22 @@ class Desk:
         if row is None or (row.deleted_at is not None and not deleted) or not self.principal.sees(row.owner):
             raise _no_schedule(name)
         return row
+
+
+class Order(NamedTuple, Generic[G]):
+    """What somebody wants who may be served along with others."""
+
+    desk: Desk
+    given: G
+
+
+ForAll = Callable[[Transaction, Entries, Sequence[Order[G]]], Sequence[R]]
+"""Does what several want, and says what came of each."""
+
+
+def _each_signed(orders: Sequence[Order[Any]], deeds: Sequence[Deed]) -> list[SignedDeed]:
+    """The deed of each by whose order it was."""
+    return [order.desk.signed(deed) for order, deed in zip(orders, deeds, strict=True)]
 
 
 def _check_new(tx: Transaction, once: Once) -> None:

@@ -1,15 +1,12 @@
-"""What the verbs write when a schedule comes to be, changes, loses a slot, or goes."""
+"""What the verbs write when a schedule changes, loses a slot, or goes."""
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from foliot.books.configurations import Scheduled, compiled
 from foliot.books.entries import Entries
 from foliot.books.posting import applicant_of, post_applicants, post_edit, post_owed, post_release
-from foliot.domain.credits import Pricing
 from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.generation import Timetable
 from foliot.domain.instants import MICROSECONDS, rfc3339
@@ -22,7 +19,7 @@ from foliot.ports import Transaction
 from foliot.rows import RunRow, ScheduleRow
 from foliot.services.configuration import Stored, patched, stored_of
 from foliot.services.desk import Desk, Found
-from foliot.services.permission import NO_WISH, Wish, check_payable, grants_for, let_go, owner_of, regranted
+from foliot.services.permission import NO_WISH, Wish, check_payable, let_go, regranted
 from foliot.services.views import Schedule, schedule_view
 
 _NAMED = 3
@@ -38,200 +35,6 @@ class Snapshot(NamedTuple):
     running: int = 0
     marked: Collection[int] = ()
     """The nominal times of slots to come that somebody has skipped."""
-
-
-class Inserted(NamedTuple):
-    """Schedules that are there now, and when the first of them must be looked at; None: none has any moment."""
-
-    snapshots: list[Snapshot]
-    look_at: int | None
-
-
-class WantedSchedule(NamedTuple):
-    """A schedule that is to be."""
-
-    id: str
-    name: str
-    stored: Stored
-    wish: Wish
-
-
-def insert_schedules(
-    tx: Transaction,
-    entries: Entries,
-    wanted: Sequence[WantedSchedule],
-    targets: Mapping[str, int],
-    deleted: Mapping[str, ScheduleRow],
-    app: str | None,
-    pricing: Pricing,
-) -> Inserted:
-    """New schedules; those that are `deleted`, by id, live again for whose they were.
-
-    A clash with somebody else's that lives is the database's.
-    """
-    rows, cursors, snapshots = [], [], []
-    now = tx.now
-    refs = iter(tx.new_schedule_refs(len(wanted) - len(deleted)))
-    first_due = _FirstDue(now)
-    for (schedule_id, name, stored, _), (grant, owner) in zip(wanted, _permitted(tx, wanted, pricing), strict=True):
-        target = targets[stored.target]
-        old = deleted.get(schedule_id)
-        if old is not None:
-            _check_heir(old, owner)
-            snapshots.append(_revive(tx, entries, old, stored, target, app=app, grant_ref=grant))
-            continue
-        ref, limit = next(refs), read_policies(stored.policies).limit
-        wake_at = first_due.of(stored.spec, schedule_id)
-        text = (stored.spec, stored.policies, stored.input, stored.labels, stored.memo)
-        rows.append((ref, schedule_id, name, app, target, *text, 1, now, now, now, grant, owner))
-        cursors.append((ref, 1, target, now, wake_at, limit))
-        named = (ref, schedule_id, name, app, target, stored.target)
-        row = ScheduleRow(*named, *text, 1, now, now, now, None, None, None, 0, grant, owner)
-        state = State(ref, 1, target, now, wake_at, None, None, 0, 0, limit, 0, None, None, 0)
-        snapshots.append(Snapshot(row, state, now))
-    tx.insert_schedules(rows, cursors)
-    _note_created(entries, wanted)
-    wakes = [wake_at for *_, wake_at, _ in cursors if wake_at is not None]
-    return Inserted(snapshots, 0 if deleted else min(wakes, default=None))
-
-
-class _FirstDue:
-    """When the first slots of new schedules are due. Without jitter all that share a spec share that moment."""
-
-    def __init__(self, now: int) -> None:
-        self._now = now
-        self._shared: dict[str, int | None] = {}
-
-    def of(self, spec: str, schedule_id: str) -> int | None:
-        if spec in self._shared:
-            return self._shared[spec]
-        times = compiled(spec)
-        wake_at = _first_due(Timetable(times, schedule_id), self._now)
-        if not times.jitter:
-            self._shared[spec] = wake_at
-        return wake_at
-
-
-def check_different(what: str, wanted: Sequence[WantedSchedule]) -> None:
-    """Invalid when two of them would be one."""
-    counts = Counter(schedule.id for schedule in wanted)
-    if twice := [schedule_id for schedule_id, count in counts.items() if count > 1]:
-        raise Invalid(f"{what} take different names, got {', '.join(map(repr, twice[:_NAMED]))} more than once")
-
-
-def check_users(desk: Desk, tx: Transaction, wanted: Sequence[WantedSchedule]) -> None:
-    """NotFound when one of them would be a user's whom nobody knows."""
-    for user in {schedule.wish.user for schedule in wanted}:
-        if user is not None:
-            desk.check_known(tx, user)
-
-
-def _permitted(tx: Transaction, wanted: Sequence[WantedSchedule], pricing: Pricing) -> list[tuple[int, str]]:
-    """For each its grant and whose it is; Unpaid when nobody could pay for one."""
-    grants = grants_for(tx, [(schedule.stored.target, schedule.wish) for schedule in wanted])
-    check_payable(tx, pricing, [(grant, schedule.stored.input) for grant, schedule in zip(grants, wanted, strict=True)])
-    owners = {wish: owner_of(tx, wish) for wish in {schedule.wish for schedule in wanted}}
-    return [(grant, owners[schedule.wish]) for grant, schedule in zip(grants, wanted, strict=True)]
-
-
-def _note_created(entries: Entries, wanted: Sequence[WantedSchedule]) -> None:
-    """Many at once are one deed: the trail says how many there were, and by a digest which."""
-    if len(wanted) == 1:
-        entries.note("schedule.create", "schedule", wanted[0].id, target=wanted[0].stored.target)
-    elif wanted:
-        ids = "\n".join(sorted(schedule.id for schedule in wanted))
-        digest = sha256(ids.encode()).hexdigest()
-        entries.note("schedule.create", "schedules", f"{len(wanted)}", first=wanted[0].id, ids=digest)
-
-
-def put_schedule(
-    desk: Desk,
-    tx: Transaction,
-    entries: Entries,
-    wanted: WantedSchedule,
-    app: str | None,
-    edit_wish: Wish | None = None,
-) -> Schedule:
-    """Create it, or make it what is wanted; unchanged it is left alone, and paused it stays paused.
-
-    One that is there may be wished to run by something else than a new one would.
-    """
-    row = tx.schedule(wanted.id)
-    if row is not None and not desk.principal.sees(row.owner):
-        raise taken(wanted.id)
-    if row is None or row.deleted_at is not None:
-        check_users(desk, tx, [wanted])
-        targets = tx.target_refs([wanted.stored.target])
-        # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
-        deleted = {} if row is None else {wanted.id: row}
-        inserted = insert_schedules(tx, entries, [wanted], targets, deleted, app, desk.pricing)
-        return snapshot_view(inserted.snapshots[0])
-    found = desk.find(tx, wanted.id)
-    if app is not None and found.row.app != app:
-        entries.note("schedule.adopt", "schedule", found.row.id, app=app)
-        tx.update_schedule(found.row.ref, app=app)
-    return edit(tx, entries, found, wanted.stored, wanted.wish if edit_wish is None else edit_wish)
-
-
-def deleted_schedules(desk: Desk, tx: Transaction, wanted: Sequence[WantedSchedule]) -> dict[str, ScheduleRow]:
-    """Those of the wanted that exist and are deleted; Conflict for one that lives, or was somebody else's."""
-    found = {row.id: row for row in tx.schedules([schedule.id for schedule in wanted])}
-    for row in found.values():
-        if not desk.principal.sees(row.owner):
-            raise taken(row.id)
-        if row.deleted_at is None:
-            raise Conflict(
-                f"there is a schedule {row.id!r} already: change that one, upsert it, or choose another name"
-            )
-    return found
-
-
-def taken(schedule_id: str) -> Conflict:
-    """Somebody else has that name, which is no business of the caller's."""
-    return Conflict(f"the name {schedule_id!r} is taken: choose another")
-
-
-def _check_heir(row: ScheduleRow, owner: str) -> None:
-    """Conflict when a deleted schedule would live again as somebody else's: its runs stay with whose they are.
-
-    Only for those to be told who see it.
-    """
-    if row.owner != owner:
-        raise Conflict(
-            f"the name {row.id!r} is that of a deleted schedule of {row.owner}, whose runs are kept under it:"
-            f" choose another for what is to be {owner}'s, or make it {row.owner}'s again"
-        )
-
-
-def _revive(tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, **said: Any) -> Snapshot:
-    """A deleted schedule lives again, as new, but goes on where its cursor stands: no slot fires twice."""
-    (state,) = tx.states([row.ref])
-    tx.keep_spec(row.ref, Tenure(row.spec, row.spec_since, state.swept_to, TenureEnd.DELETION))
-    swept_to = max(state.swept_to, tx.now)
-    state = state._replace(
-        target=target,
-        swept_to=swept_to,
-        wake_at=_first_due(Timetable(compiled(stored.spec), row.id), swept_to),
-        pause_from=None,
-        pause_to=None,
-        remaining=read_policies(stored.policies).limit,
-        last_result=None,
-        last_failure=None,
-        refusals=0,
-    )
-    entries.move(state)
-    return _saved(
-        tx,
-        entries,
-        row,
-        state,
-        **stored._replace(target="")._asdict() | {"target": target} | said,
-        deleted_at=None,
-        pause_note=None,
-        paused_by=None,
-        created_at=tx.now,
-        spec_since=swept_to,
-    )
 
 
 def edit(tx: Transaction, entries: Entries, found: Found, stored: Stored, wish: Wish = NO_WISH) -> Schedule:
@@ -279,16 +82,16 @@ def _under_new_rules(state: State, before: Scheduled, stored: Stored) -> State:
         return state._replace(wake_at=None)
     if state.remaining == 0:
         return state._replace(wake_at=None)
-    due_at = _first_due(Timetable(compiled(stored.spec), before.id), state.swept_to)
+    due_at = first_due(Timetable(compiled(stored.spec), before.id), state.swept_to)
     return state._replace(wake_at=due_at if state.pause_to is None else state.pause_to)
 
 
 def change(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, **changes: Any) -> Schedule:
     """Save the schedule with a new conflict token."""
-    return snapshot_view(_saved(tx, entries, row, state, **changes))
+    return snapshot_view(saved(tx, entries, row, state, **changes))
 
 
-def _saved(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, **changes: Any) -> Snapshot:
+def saved(tx: Transaction, entries: Entries, row: ScheduleRow, state: State, **changes: Any) -> Snapshot:
     version = row.version + 1
     tx.update_schedule(row.ref, version=version, updated_at=tx.now, **changes)
     tx.set_version(row.ref, version, state.target)
@@ -431,7 +234,7 @@ def _entries(text: str | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _first_due(timetable: Timetable, swept_to: int) -> int | None:
+def first_due(timetable: Timetable, swept_to: int) -> int | None:
     slot = timetable.next_after(swept_to // MICROSECONDS)
     return None if slot is None else slot.due_at
 

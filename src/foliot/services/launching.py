@@ -15,8 +15,9 @@ from foliot.domain.settlement import Outcome, outcome_text
 from foliot.ports import Transaction
 from foliot.rows import RequestRow, RunRow, ScheduleRow
 from foliot.services.configuration import stored_of
+from foliot.services.creating import WantedSchedule, put_schedule
 from foliot.services.desk import Desk
-from foliot.services.editing import WantedSchedule, put_schedule, trigger_run
+from foliot.services.editing import trigger_run
 from foliot.services.permission import may_be_given, wish_of
 from foliot.services.schedules import Moment
 from foliot.services.views import run_view

@@ -32,15 +32,9 @@ from foliot.domain.workflows import workflow_from_text
 from foliot.lines import RunPlace, RunSearch
 from foliot.ports import Transaction
 from foliot.rows import ScheduleRow
+from foliot.services.creating import WantedSchedule, put_schedule
 from foliot.services.desk import Desk, Found
-from foliot.services.editing import (
-    WantedSchedule,
-    delete_schedule,
-    pause_schedule,
-    put_schedule,
-    registered_form,
-    resume_schedule,
-)
+from foliot.services.editing import delete_schedule, pause_schedule, registered_form, resume_schedule
 from foliot.services.permission import may_be_given, wish_of
 from foliot.services.run_lists import RunSummary, list_runs
 from foliot.services.views import schedule_view

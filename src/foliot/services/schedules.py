@@ -31,19 +31,13 @@ from foliot.services.backfilling import (
 )
 from foliot.services.budgeting import use_by_schedule
 from foliot.services.configuration import Stored, patched, stored_among, stored_of
+from foliot.services.creating import WantedSchedule, check_different, create_all, create_each, put_schedule
 from foliot.services.desk import Desk
 from foliot.services.editing import (
-    Snapshot,
-    WantedSchedule,
-    check_different,
     check_token,
-    check_users,
     delete_schedule,
-    deleted_schedules,
     edit,
-    insert_schedules,
     pause_schedule,
-    put_schedule,
     resume_schedule,
     schedule_views,
     skip_slot,
@@ -80,15 +74,13 @@ class ScheduleVerbs:
     def create(self, name: str, **options: Any) -> Schedule:
         """A new schedule; its first slot is the first after now. Conflict when there is one of that name."""
         wanted = self._wanted_one({"name": name, **options}, stored_of)
-        return self._desk.write_shown(
-            lambda tx, entries: self._create(tx, entries, [wanted], None), lambda snapshots: snapshot_view(snapshots[0])
-        )
+        return self._desk.write_along(create_each, wanted, snapshot_view)
 
     def create_many(self, several: Iterable[Mapping[str, Any]], app: str | None = None) -> Sequence[Schedule]:
         """Several new schedules at once, all or none; each mapping is a name and the options of `create`."""
         wanted = self._wanted(several)
         return self._desk.write_shown(
-            lambda tx, entries: self._create(tx, entries, wanted, app),
+            lambda tx, entries: create_all(self._desk, tx, entries, wanted, app),
             lambda snapshots: [snapshot_view(one) for one in INTERPRETER.politely(snapshots)],
         )
 
@@ -108,16 +100,6 @@ class ScheduleVerbs:
         name = options.pop("name", None)
         wish = self._wish(options.pop("user", None), options.pop("grant", None))
         return WantedSchedule(slug_of(name), name, read(name, options), wish)
-
-    def _create(
-        self, tx: Transaction, entries: Entries, wanted: Sequence[WantedSchedule], app: str | None
-    ) -> Sequence[Snapshot]:
-        check_users(self._desk, tx, wanted)
-        targets = tx.target_refs({schedule.stored.target for schedule in wanted})
-        deleted = deleted_schedules(self._desk, tx, wanted)
-        inserted = insert_schedules(tx, entries, wanted, targets, deleted, app, self._desk.pricing)
-        entries.look_at = inserted.look_at
-        return inserted.snapshots
 
     def upsert(
         self, name: str, *, app: str | None = None, user: str | None = None, grant: str | None = None, **options: Any

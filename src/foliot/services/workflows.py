@@ -23,8 +23,9 @@ from foliot.domain.workflows import read_workflow
 from foliot.lines import WorkflowLine
 from foliot.ports import Transaction
 from foliot.rows import NodeRow, ScheduleFilter, WorkflowRow
+from foliot.services.creating import WantedSchedule, put_schedule
 from foliot.services.desk import Desk
-from foliot.services.editing import WantedSchedule, pause_schedule, put_schedule, registered_form, resume_schedule
+from foliot.services.editing import pause_schedule, registered_form, resume_schedule
 from foliot.services.permission import wish_of
 from foliot.services.stretches import Stretch, stretch_of
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Any, TypeVar, cast
@@ -19,6 +19,7 @@ from foliot.clock import SystemClock
 from foliot.courtesy import INTERPRETER
 from foliot.domain.errors import Invalid, Unavailable
 from foliot.files import make_private
+from foliot.joint import Joint
 from foliot.ports import Clock
 from foliot.stores.dialect import PostgresqlDialect, SqlDialect, SqliteDialect
 from foliot.stores.lock_file import LockFile
@@ -104,13 +105,18 @@ class SqliteDatabase:
             return cast(T, waited.answer)
 
     def _lead(self, act: Act[T]) -> T:
+        own = Waiting(act, threading.get_ident())
         others: list[Waiting] = []
         try:
             cx = self._writer or self._open_writer()
             if self._is_passing:
                 return self._pass(cx, act)
             with cx.begin(), INTERPRETER.writing():
-                answer = act(self._transaction(cx))
+                others += self._queue.along_with(own)
+                if others:
+                    self._do_along(cx, [own, *others])
+                else:
+                    own.answer = act(self._transaction(cx))
                 self._do_others(cx, others)
         except BaseException as error:
             self._undo()
@@ -121,7 +127,9 @@ class SqliteDatabase:
             self._queue.leave()
             for waiting in others:
                 waiting.ring()
-        return answer
+        if own.error is not None:
+            raise own.error
+        return cast(T, own.answer)
 
     def _pass(self, cx: Connection, act: Act[T]) -> T:
         """One of many that are committed together: nobody else looks, and nobody would look after a crash."""
@@ -149,21 +157,41 @@ class SqliteDatabase:
         if waiting is None:
             return
         until = self.clock.steady() + _OTHERS_FOR
-        savepoint = sqlite_of(cx).cursor()
         while waiting is not None:
-            others.append(waiting)
-            savepoint.execute("SAVEPOINT one")
-            try:
-                assert waiting.act is not None, "who leads for himself is not among the others"
-                waiting.answer = waiting.act(self._transaction(cx))
-            except BaseException as error:
-                if not sqlite_of(cx).in_transaction or _is_an_interrupt(error):
-                    # SQLite has undone everything, as when the disk is full; or it is this thread that has to stop.
-                    raise
-                waiting.error = error
-                savepoint.execute("ROLLBACK TO one")
-            savepoint.execute("RELEASE one")
+            group = [waiting, *self._queue.along_with(waiting)]
+            others += group
+            self._do_along(cx, group)
             waiting = self._queue.next() if self.clock.steady() < until else None
+
+    def _do_along(self, cx: Connection, group: Sequence[Waiting]) -> None:
+        """All of them at once; each by itself where that cannot be done, or where there is one."""
+        first = group[0].act
+        if len(group) > 1 and isinstance(first, Joint):
+            items = [waiting.act.item for waiting in group if isinstance(waiting.act, Joint)]
+            answers, error = self._tried(cx, lambda tx: first.do(tx, items))
+            if error is None:
+                for waiting, answer in zip(group, answers, strict=True):
+                    waiting.answer = answer
+                return
+        for waiting in group:
+            assert waiting.act is not None, "who leads for himself is not among the others"
+            waiting.answer, waiting.error = self._tried(cx, waiting.act)
+
+    def _tried(self, cx: Connection, act: Act[Any]) -> tuple[Any, BaseException | None]:
+        """What it comes to; or why it was undone by itself."""
+        savepoint = sqlite_of(cx).cursor()
+        savepoint.execute("SAVEPOINT one")
+        answer, failure = None, None
+        try:
+            answer = act(self._transaction(cx))
+        except BaseException as error:
+            if not sqlite_of(cx).in_transaction or _is_an_interrupt(error):
+                # SQLite has undone everything, as when the disk is full; or it is this thread that has to stop.
+                raise
+            failure = error
+            savepoint.execute("ROLLBACK TO one")
+        savepoint.execute("RELEASE one")
+        return answer, failure
 
     def _undo(self) -> None:
         """A commit that fails may leave its transaction open, and nobody else could begin one."""

@@ -17,7 +17,7 @@ Row = Sequence[Any]
 
 _ROWS_AT_ONCE = 10_000
 """PostgreSQL gives each statement so long and no longer."""
-_PORTIONS = (64, 8, 1)
+_PORTIONS = (64, 16, 8, 4, 2, 1)
 """Rows that SQLite takes in one statement: few sizes, so that its driver has them all prepared."""
 
 
@@ -180,6 +180,8 @@ def _in_portions(rows: Sequence[Row], texts: Mapping[int, str]) -> Iterator[tupl
 
     With each statement the driver gives the interpreter away, and may wait for it: the fewer the better.
     """
+    if not rows:
+        return
     start = 0
     for size in _PORTIONS:
         for first in range(start, len(rows) - size + 1, size):

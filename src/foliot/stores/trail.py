@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from foliot.domain.trail import BEGINNING, Deed, TrailEntry, binding
+from foliot.domain.trail import BEGINNING, SignedDeed, TrailEntry, binding
 from foliot.rows import AnswerRow
 from foliot.stores.dialect import InsertMany
 from foliot.stores.part import Part
@@ -15,7 +15,7 @@ _APPEND = InsertMany(
 
 
 class Trail(Part):
-    def append_deeds(self, actor: str, deeds: Sequence[Deed], request_id: str | None, address: str | None) -> None:
+    def append_deeds(self, deeds: Sequence[SignedDeed]) -> None:
         """Write these down after all that were before; whoever else writes some waits until this is committed."""
         newest = self._raised(len(deeds))
         last = self._all("SELECT ref, hash FROM trail ORDER BY ref DESC LIMIT 1")
@@ -25,7 +25,7 @@ class Trail(Part):
         if ref + len(deeds) != newest:
             self._do("UPDATE revisions SET number = ? WHERE name = 'trail'", ref + len(deeds))
         rows = []
-        for action, subject, details in deeds:
+        for (action, subject, details), actor, request_id, address in deeds:
             ref += 1
             entry = TrailEntry(ref, self.now, actor, action, subject, details, request_id, address, "")
             previous = binding(previous, entry)

@@ -5,6 +5,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from foliot.joint import Joint
+
+_MOST_ALONG = 64
+"""That are done along with each other: whoever is in a hurry waits for all of them."""
+
 
 class Waiting:
     """A thread that waits to write: until somebody has done it along with his own, or until it has the lead."""
@@ -79,6 +84,18 @@ class WriteQueue:
             return None
         with self._changing:
             return self._others.popleft() if self._others and not self._in_front else None
+
+    def along_with(self, first: Waiting) -> list[Waiting]:
+        """Those next in line whose acts can be done along with that one's; none while somebody in a hurry waits."""
+        if not isinstance(first.act, Joint) or not self._others:
+            return []
+        found: list[Waiting] = []
+        with self._changing:
+            while self._others and not self._in_front and len(found) < _MOST_ALONG:
+                if not first.act.goes_with(self._others[0].act):
+                    break
+                found.append(self._others.popleft())
+        return found
 
     def leave(self) -> None:
         """Somebody else has the lead now, if anybody waits for it."""
