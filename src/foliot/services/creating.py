@@ -16,7 +16,7 @@ from foliot.domain.tenures import Tenure, TenureEnd
 from foliot.ports import Transaction
 from foliot.rows import ScheduleRow
 from foliot.services.configuration import Stored
-from foliot.services.desk import Desk, Order
+from foliot.services.desk import Commission, Desk
 from foliot.services.editing import Snapshot, edit, first_due, saved, snapshot_view
 from foliot.services.permission import Wish, check_payable, grants_for, owner_of
 from foliot.services.views import Schedule
@@ -158,40 +158,40 @@ def put_schedule(
     return edit(tx, entries, found, wanted.stored, wanted.wish if edit_wish is None else edit_wish)
 
 
-def create_each(tx: Transaction, entries: Entries, orders: Sequence[Order[WantedSchedule]]) -> list[Snapshot]:
+def create_each(tx: Transaction, entries: Entries, commissions: Sequence[Commission[WantedSchedule]]) -> list[Snapshot]:
     """What each has ordered, and a deed of each. Conflict when there is one already, or somebody else's was there."""
-    return _created(tx, entries, orders, None, [[order.given] for order in orders])
+    return _created(tx, entries, commissions, None, [[commission.given] for commission in commissions])
 
 
 def create_all(
     desk: Desk, tx: Transaction, entries: Entries, wanted: Sequence[WantedSchedule], app: str | None
 ) -> list[Snapshot]:
     """All that one wants, as one deed; else the same."""
-    return _created(tx, entries, [Order(desk, one) for one in wanted], app, [wanted])
+    return _created(tx, entries, [Commission(desk, one) for one in wanted], app, [wanted])
 
 
 def _created(
     tx: Transaction,
     entries: Entries,
-    orders: Sequence[Order[WantedSchedule]],
+    commissions: Sequence[Commission[WantedSchedule]],
     app: str | None,
     noted: Iterable[Sequence[WantedSchedule]],
 ) -> list[Snapshot]:
-    wanted = [order.given for order in orders]
-    for desk in dict.fromkeys(order.desk for order in orders):
-        check_users(desk, tx, [order.given for order in orders if order.desk is desk])
+    wanted = [commission.given for commission in commissions]
+    for desk in dict.fromkeys(commission.desk for commission in commissions):
+        check_users(desk, tx, [commission.given for commission in commissions if commission.desk is desk])
     targets = tx.target_refs({schedule.stored.target for schedule in wanted})
-    inserted = insert_schedules(tx, entries, wanted, targets, _deleted(tx, orders), app, entries.permits.pricing)
+    inserted = insert_schedules(tx, entries, wanted, targets, _deleted(tx, commissions), app, entries.permits.pricing)
     entries.look_at = inserted.look_at
     for together in noted:
         note_created(entries, together)
     return inserted.snapshots
 
 
-def _deleted(tx: Transaction, orders: Sequence[Order[WantedSchedule]]) -> dict[str, ScheduleRow]:
+def _deleted(tx: Transaction, commissions: Sequence[Commission[WantedSchedule]]) -> dict[str, ScheduleRow]:
     """Those of the wanted that exist and are deleted; Conflict for one that lives, or was somebody else's."""
-    found = {row.id: row for row in tx.schedules([order.given.id for order in orders])}
-    for desk, wanted in orders if found else ():
+    found = {row.id: row for row in tx.schedules([commission.given.id for commission in commissions])}
+    for desk, wanted in commissions if found else ():
         row = found.get(wanted.id)
         if row is None:
             continue

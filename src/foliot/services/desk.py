@@ -61,7 +61,7 @@ class Caller(NamedTuple):
     once: Once | None = None
 
 
-class Written(NamedTuple):
+class CarriedOut(NamedTuple):
     """What came of an act, and who has to know of it once it is committed."""
 
     result: Any
@@ -105,7 +105,7 @@ class Shop:
         tx: Transaction,
         act: Callable[[Transaction, Entries], Any],
         signed: Callable[[Sequence[Deed]], Sequence[SignedDeed]],
-    ) -> Written:
+    ) -> CarriedOut:
         """Do it in this transaction, and write its entries and who did it."""
         targets = self.targets()
         is_registered = len(targets) == self.registered
@@ -118,7 +118,7 @@ class Shop:
             tx.append_deeds(signed(entries.deeds))
         tx.notify("recall" if entries.recalls else "look")
         look_at = entries.look_at if is_registered else 0
-        return Written(result, entries.recalls, look_at, entries.decided, len(targets))
+        return CarriedOut(result, entries.recalls, look_at, entries.decided, len(targets))
 
 
 class Desk:
@@ -156,7 +156,7 @@ class Desk:
         """
         once = self.caller.once
 
-        def whole(tx: Transaction) -> Written:
+        def whole(tx: Transaction) -> CarriedOut:
             if once is not None:
                 _check_new(tx, once)
             written = self._shop.carry_out(tx, act, lambda deeds: [self.signed(deed) for deed in deeds])
@@ -177,24 +177,24 @@ class Desk:
 
     def write_along(self, act: "ForAll[G, R]", given: G, shown: Callable[[R], T]) -> T:
         """The same, in fewer statements where others want the like at the same time. It notes one deed for each."""
-        order = Order(self, given)
+        commission = Commission(self, given)
         if self.caller.once is not None:
-            return self.write_shown(lambda tx, entries: act(tx, entries, [order])[0], shown)
+            return self.write_shown(lambda tx, entries: act(tx, entries, [commission])[0], shown)
 
-        def for_all(tx: Transaction, orders: Sequence[Order[G]]) -> list[Written]:
+        def for_all(tx: Transaction, commissions: Sequence[Commission[G]]) -> list[CarriedOut]:
             written = self._shop.carry_out(
-                tx, lambda tx, entries: act(tx, entries, orders), partial(_each_signed, orders)
+                tx, lambda tx, entries: act(tx, entries, commissions), partial(_each_signed, commissions)
             )
             rest = written._replace(decided=())
             return [(rest if number else written)._replace(result=one) for number, one in enumerate(written.result)]
 
-        return shown(self._committed(Joint((act, self._shop), order, for_all)))
+        return shown(self._committed(Joint((act, self._shop), commission, for_all)))
 
     def signed(self, deed: Deed) -> SignedDeed:
         """As the caller's."""
         return SignedDeed(deed, self.principal.user, self.caller.request_id, self.caller.address)
 
-    def _committed(self, act: Callable[[Transaction], Written]) -> Any:
+    def _committed(self, act: Callable[[Transaction], CarriedOut]) -> Any:
         try:
             written = self._shop.database.write(act)
         except Refusal:
@@ -251,20 +251,20 @@ class Desk:
         return row
 
 
-class Order(NamedTuple, Generic[G]):
+class Commission(NamedTuple, Generic[G]):
     """What somebody wants who may be served along with others."""
 
     desk: Desk
     given: G
 
 
-ForAll = Callable[[Transaction, Entries, Sequence[Order[G]]], Sequence[R]]
+ForAll = Callable[[Transaction, Entries, Sequence[Commission[G]]], Sequence[R]]
 """Does what several want, and says what came of each."""
 
 
-def _each_signed(orders: Sequence[Order[Any]], deeds: Sequence[Deed]) -> list[SignedDeed]:
-    """The deed of each by whose order it was."""
-    return [order.desk.signed(deed) for order, deed in zip(orders, deeds, strict=True)]
+def _each_signed(commissions: Sequence[Commission[Any]], deeds: Sequence[Deed]) -> list[SignedDeed]:
+    """The deed of each, by who wanted it."""
+    return [commission.desk.signed(deed) for commission, deed in zip(commissions, deeds, strict=True)]
 
 
 def _check_new(tx: Transaction, once: Once) -> None:
