@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks import lateness, recovery, scale, service, throughput
 from benchmarks.databases import KINDS, Urls, new_databases
-from benchmarks.figures import FOLDER, Findings, keep, machine, say, table
+from benchmarks.figures import FOLDER, Findings, Theft, keep, machine, say, table
 
 _Measure = Callable[[Findings, Urls, Any], None]
 
@@ -33,10 +33,12 @@ def main(arguments: list[str] | None = None) -> None:
         with new_databases(kind) as urls:
             for section in options.section:
                 measure, full, quick = SECTIONS[section]
-                found = Findings(section, kind)
+                found, theft = Findings(section, kind), Theft()
                 say(f"\n{kind}, {section} ({time.perf_counter() - began:.0f} s)")
                 measure(found, urls, quick if options.quick else full)
-                keep(found, folder)
+                stolen = theft.share()
+                say("" if stolen is None else f"  {stolen:.0%} of these cores went to others who share them")
+                keep(found, folder, stolen)
                 everything.append(found)
     say(f"\n{table(everything)}")
     say(f"\n{time.perf_counter() - began:.0f} s" + (": a look, not a measurement" if options.quick else ""))

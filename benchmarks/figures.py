@@ -16,6 +16,8 @@ from tests.proof.findings import present_commit
 from benchmarks.reasons import REASONS
 
 UNEXPLAINED = "not explained yet"
+_STOLEN = 7
+"""The place of that kind of time in what Linux says of its cores."""
 FOLDER = Path(__file__).parents[1] / "build" / "bench"
 
 
@@ -139,9 +141,27 @@ def machine() -> dict[str, str]:
     }
 
 
-def keep(found: Findings, folder: Path = FOLDER) -> None:
+class Theft:
+    """How much of these cores others had who share them, from when this is made."""
+
+    def __init__(self) -> None:
+        self._began = _ticks()
+
+    def share(self) -> float | None:
+        """Of all their time; None where nobody says."""
+        spent: list[int] = [now - then for now, then in zip(_ticks(), self._began, strict=True)]
+        return spent[_STOLEN] / sum(spent) if sum(spent) > 0 else None
+
+
+def _ticks() -> list[int]:
+    """What all cores have done since the machine began, by kind; empty where it is not Linux."""
+    stat = Path("/proc/stat")
+    return [int(ticks) for ticks in stat.read_text().split("\n")[0].split()[1:9]] if stat.exists() else []
+
+
+def keep(found: Findings, folder: Path = FOLDER, stolen: float | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    kept = {"machine": machine(), **asdict(found)}
+    kept = {"machine": {**machine(), "stolen": "" if stolen is None else f"{stolen:.0%}"}, **asdict(found)}
     (folder / f"{found.section}-{found.kind}.json").write_text(json.dumps(kept, indent=2) + "\n")
 
 

@@ -55,7 +55,9 @@ def _explained(found: Findings, figure: Figure) -> str:
 
 def _measured_on(machine: dict[str, str]) -> str:
     where = f"Python {machine['python']}, {machine['cores']} cores, {machine['system']}"
-    return f"{where}, {machine['date']}, at {machine['commit']}."
+    stolen = machine.get("stolen")
+    others = f"; others who share these cores had {stolen} of them" if stolen else ""
+    return f"{where}, {machine['date']}, at {machine['commit']}{others}."
 
 
 def _table(found: Findings) -> str:

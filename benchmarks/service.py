@@ -3,11 +3,13 @@
 import asyncio
 import json
 import socket
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 from benchmarks.children import Child, Found, Stage, together
 from benchmarks.databases import Urls, drop
@@ -23,6 +25,8 @@ _UNLIMITED = Pace(1e9, 10**9)
 _BULK = 500
 """Schedules in one request."""
 _PAGE = 50
+_CREATORS = 16
+"""Connections on which schedules are created one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +114,32 @@ def _p50_late(rounds: Sequence[Found]) -> str:
 def report_rates(found: Findings, urls: Urls, sizes: Sizes) -> None:
     """How much can be asked for at the most, while slots are due."""
     beside = f"beside {sizes.slots} slots a second"
-    singly = _most(urls, sizes, "creates", connections=16)
-    found.add(f"creation one by one {beside}", singly, "a second", at_least=300, note="over 16 connections")
-    in_bulk = _BULK * _most(urls, sizes, "bulks", connections=2)
+    rounds = [(_rate(urls, sizes, "creates", _CREATORS), _bare_rate(sizes)) for _ in range(sizes.rounds)]
+    singly, bare = (median(rates) for rates in zip(*rounds, strict=True))
+    found.add(
+        f"creation one by one {beside}",
+        singly,
+        "a second",
+        at_least=300,
+        beside={"bare FastAPI on SQLite without slots": bare},
+        note="over 16 connections",
+    )
+    in_bulk = _BULK * median([_rate(urls, sizes, "bulks", connections=2) for _ in range(sizes.rounds)])
     found.add(f"creation {_BULK} at once {beside}", in_bulk, "a second", at_least=5000, note="over 2 connections")
 
 
-def _most(urls: Urls, sizes: Sizes, kind: str, connections: int) -> float:
-    """Requests a second, one after the other on each connection: the median of the rounds."""
-    spread = SPACINGS["spread"]
-    rounds = [beside_slots(next(urls), sizes, kind, spread, connections) for _ in range(sizes.rounds)]
-    return median([len(each["took"]) / sizes.seconds for each in rounds])
+def _rate(urls: Urls, sizes: Sizes, kind: str, connections: int) -> float:
+    """Requests a second, one after the other on each connection."""
+    return len(beside_slots(next(urls), sizes, kind, SPACINGS["spread"], connections)["took"]) / sizes.seconds
+
+
+def _bare_rate(sizes: Sizes) -> float:
+    """Creations a second that the yardstick takes."""
+    with tempfile.TemporaryDirectory(prefix="foliot-bench-") as folder:
+        port, seconds = _free_port(), sizes.warm + sizes.seconds + 2
+        server = Child("bare:serve", path=f"{folder}/bare.db", port=port, seconds=seconds)
+        load = _loaded([server], sizes, port=port, key="none", kind="creates", connections=_CREATORS, pace=None)[-1]
+    return len(load["took"]) / sizes.seconds
 
 
 def report_pages(found: Findings, urls: Urls, sizes: Sizes) -> None:
@@ -145,19 +164,21 @@ def beside_slots(
     """How long requests take, one after the other or so many a second, and how late slots are meanwhile."""
     create(url, plain(sizes.slots, every="1s", jitter=jitter, target="timed"))
     port, seconds = _free_port(), sizes.warm + sizes.seconds
+    serving = _server(url, port, seconds + 2, sizes.slots)
     given = {"port": port, "key": _key(url), "kind": kind, "connections": connections, "pace": pace}
-    server, load = together(
-        [
-            *_server(url, port, seconds + 2, sizes.slots),
-            Child("service:load", **given, warm=sizes.warm, seconds=sizes.seconds),
-        ]
-    )
-    if load["wrong"]:
-        raise SystemExit(f"{kind}: {load['wrong'][0]}")
+    server, load = _loaded(serving, sizes, **given)
     drop(url)
     late = [each[1] for each in server["seen"] if load["first"] <= each[0] < load["end"]]
     say(f"    {kind}: {len(load['took'])} requests, {len(late)} slots")
     return {"took": load["took"], "late": late}
+
+
+def _loaded(servers: list[Child], sizes: Sizes, **given: Any) -> list[Found]:
+    """What the servers and whoever asks them found, the latter last."""
+    found = together([*servers, Child("service:load", **given, warm=sizes.warm, seconds=sizes.seconds)])
+    if found[-1]["wrong"]:
+        raise SystemExit(f"{given['kind']}: {found[-1]['wrong'][0]}")
+    return found
 
 
 def _server(url: str, port: int, seconds: int, slots: int) -> list[Child]:
