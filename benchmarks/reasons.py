@@ -39,10 +39,10 @@ _ONE_INTERPRETER = (
     " measured"
 )
 
-_HALF_OF_IT_HTTP = (
-    "a creation takes some milliseconds of the one interpreter, about half of them in what reads requests and writes"
-    " answers, and the engine needs its part; these cores are shared with others, and the same commit makes half as"
-    " many in one hour as in another; cores that are not shared would reach it"
+_MOST_OF_IT_HTTP = (
+    "a creation takes one or two milliseconds of the one interpreter, most of them in what reads requests, checks them"
+    " and writes answers, and the engine needs its part; these cores are shared with others, and the same commit makes"
+    " half as many in one hour as in another; cores that are not shared would reach it"
 )
 
 _BEHIND_A_TURN = (
@@ -53,7 +53,7 @@ _BEHIND_A_TURN = (
 REASONS: dict[str, str] = {
     "200 reads a second beside 500 slots a second at once: p99": _BEHIND_A_TURN,
     "200 reads a second beside 500 slots a second spread: p99": _BEHIND_A_TURN,
-    "creation one by one beside 500 slots a second": _HALF_OF_IT_HTTP,
+    "creation one by one beside 500 slots a second": _MOST_OF_IT_HTTP,
     "500 slots a second spread, beside 200 reads a second: late, p99": _ONE_INTERPRETER,
     "500 slots a second spread, beside 300 creations a second: late, p99": _ONE_INTERPRETER,
     "500 slots a second spread, beside creation of 5,000 a second: late, p99": _ONE_INTERPRETER,
