@@ -1,6 +1,6 @@
 """Write what was measured into docs/performance.md, between its two marks, and draw the picture beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figure, Findings, beside, kept, limit, number, reason
@@ -11,7 +11,8 @@ PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "pictures" / "scale.svg"
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 
-_TITLES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+_TITLES = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
+_MISSED, _SHORT_OF_GOAL = "Not reached", "Reached, but short of the goal"
 _SECTIONS = ("throughput", "lateness", "scale", "service", "recovery")
 _PANELS = {
     "How late 100 due slots start each second, ms": ("late p50, ms", "late p99, ms"),
@@ -21,36 +22,69 @@ _PANELS = {
 }
 
 
-def with_figures(page: str, figures: str) -> str:
-    """The page with these figures between its marks; all else as it was."""
-    before, _, rest = page.partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        raise SystemExit(f"{PAGE.name} has no place for figures: put {BEGIN} and {END} into it")
-    return f"{before}{BEGIN}\n\n{figures.strip()}\n\n{END}{after}"
-
-
-def tables(everything: Sequence[tuple[Findings, dict[str, str]]]) -> str:
+def with_figures(page: str, everything: Sequence[tuple[Findings, dict[str, str]]]) -> str:
+    """The page with these figures between its marks; what was not measured now, and all else, as it was."""
     if not everything:
         raise SystemExit("nothing was measured yet: `make bench` does")
-    parts = []
-    for section in _SECTIONS:
-        for found, machine in everything:
-            if found.section == section:
-                parts += [f"### {section.capitalize()}, {_TITLES[found.kind]}", _measured_on(machine), _table(found)]
-        if section == "scale" and any(found.series for found, _ in everything):
-            parts.append("![Cost of an engine against the number of schedules](pictures/scale.svg)")
-    short = [(found, figure) for found, _ in everything for figure in found.figures if figure.falls_short]
-    missed = [_explained(found, figure) for found, figure in short if figure.verdict == "MISSED"]
-    goals = [_explained(found, figure) for found, figure in short if figure.verdict != "MISSED"]
-    parts += ["### Not reached", "\n".join(missed) if missed else "Nothing: every figure that is wanted is reached."]
-    if goals:
-        parts += ["### Reached, but short of the goal", "\n".join(goals)]
+    before, _, rest = page.partition(BEGIN)
+    told, mark, after = rest.partition(END)
+    if not mark:
+        raise SystemExit(f"{PAGE.name} has no place for figures: put {BEGIN} and {END} into it")
+    return f"{before}{BEGIN}\n\n{_tables(everything, _chapters(told)).strip()}\n\n{END}{after}"
+
+
+def _chapters(told: str) -> dict[str, str]:
+    """What stands under each heading."""
+    parts = (part.partition("\n") for part in f"\n{told}".split("\n### ")[1:])
+    return {title: text.strip() for title, _, text in parts}
+
+
+def _tables(everything: Sequence[tuple[Findings, dict[str, str]]], told: dict[str, str]) -> str:
+    now = {_title(found.section, found.kind): _chapter(found, machine) for found, machine in everything}
+    titles = [_title(section, kind) for section in _SECTIONS for kind in _TITLES]
+    chapters = {title: now.get(title) or told.get(title) for title in titles}
+    parts = [f"### {title}\n\n{chapter}" for title, chapter in chapters.items() if chapter]
+    measured = {_named(found, figure) for found, _ in everything for figure in found.figures}
+    older = "\n".join(chapter for title, chapter in told.items() if title in titles and title not in now)
+
+    def all_short(heading: str, verdict_is: Callable[[str], bool]) -> list[str]:
+        """Those that were told before and not measured now, and those that fall short now."""
+        kept = [line for line in told.get(heading, "").split("\n") if _is_of(line, older, measured)]
+        short = [(found, figure) for found, _ in everything for figure in found.figures if figure.falls_short]
+        return sorted(kept + [_explained(*one) for one in short if verdict_is(one[1].verdict)])
+
+    missed = all_short(_MISSED, lambda verdict: verdict == "MISSED")
+    parts.append(f"### {_MISSED}\n\n" + ("\n".join(missed) or "Nothing: every figure that is wanted is reached."))
+    if goals := all_short(_SHORT_OF_GOAL, lambda verdict: verdict != "MISSED"):
+        parts.append(f"### {_SHORT_OF_GOAL}\n\n" + "\n".join(goals))
     return "\n\n".join(parts)
 
 
+def _is_of(line: str, chapters: str, measured: set[str]) -> bool:
+    """Whether it explains a figure that stands in these chapters, and that was not measured again."""
+    name = line.removeprefix("- **").partition("**")[0]
+    return line.startswith("- **") and name not in measured and f"| {name.partition(', ')[2]} |" in chapters
+
+
+def _title(section: str, kind: str) -> str:
+    return f"{section.capitalize()}, {_TITLES[kind]}"
+
+
+def _chapter(found: Findings, machine: dict[str, str]) -> str:
+    picture = [f"![Cost of an engine against the number of schedules]({PICTURE.relative_to(PAGE.parent)})"]
+    return "\n\n".join([_measured_on(machine), _table(found), *(picture if _is_plotted(found) else [])])
+
+
+def _is_plotted(found: Findings) -> bool:
+    return bool(found.series) and found.kind == [*_TITLES][-1]
+
+
+def _named(found: Findings, figure: Figure) -> str:
+    return f"{_TITLES[found.kind]}, {figure.name}"
+
+
 def _explained(found: Findings, figure: Figure) -> str:
-    return f"- **{_TITLES[found.kind]}, {figure.name}**: {reason(found.kind, figure)}"
+    return f"- **{_named(found, figure)}**: {reason(found.kind, figure)}"
 
 
 def _measured_on(machine: dict[str, str]) -> str:
@@ -89,7 +123,7 @@ def panels(everything: Sequence[Findings]) -> list[Panel]:
 
 def main() -> None:
     everything = kept()
-    PAGE.write_text(with_figures(PAGE.read_text(), tables(everything)))
+    PAGE.write_text(with_figures(PAGE.read_text(), everything))
     scales = [found for found, _ in everything if found.series]
     if scales:
         PICTURE.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ import pytest
 from benchmarks import throughput
 from benchmarks.databases import new_databases
 from benchmarks.figures import UNEXPLAINED, Figure, Findings, keep, kept, table
-from benchmarks.page import PAGE, panels, tables, with_figures
+from benchmarks.page import PAGE, panels, with_figures
 from benchmarks.picture import draw
 
 SMALL = throughput.Sizes(rounds=1, slots=300, history=900, apscheduler=10)
@@ -65,12 +65,32 @@ def test_nothing_on_the_page_that_is_not_reached_lacks_its_reason() -> None:
 def test_what_was_measured_is_written_into_the_page_and_nothing_else_is_touched(tmp_path: Path) -> None:
     keep(some_findings(), tmp_path)
     page = "before\n<!-- figures -->\nold\n<!-- /figures -->\nafter\n"
-    written = with_figures(page, tables(kept(tmp_path)))
+    written = with_figures(page, kept(tmp_path))
     assert written.startswith("before\n<!-- figures -->\n")
     assert written.endswith("<!-- /figures -->\nafter\n")
     assert "| creation | 20,000 schedules/s | ≥ 10,000 | 15,000 | goal | a peer 300 |" in written
     assert "old" not in written
-    assert with_figures(written, tables(kept(tmp_path))) == written
+    assert with_figures(written, kept(tmp_path)) == written
+
+
+def test_what_was_not_measured_now_stays_on_the_page_with_its_reasons(tmp_path: Path) -> None:
+    keep(some_findings(), tmp_path)
+    both = with_figures("<!-- figures -->\n<!-- /figures -->\n", kept(tmp_path))
+    assert "- **SQLite, start of the engine**: " in both
+    later = Findings("lateness", "sqlite")
+    later.add("10,000 each second for 10 s: late, p99", 900.0, "ms", at_most=700)
+    (folder := tmp_path / "later").mkdir()
+    keep(later, folder)
+    written = with_figures(both, kept(folder))
+    assert "| creation | 20,000 schedules/s | ≥ 10,000 | 15,000 | goal | a peer 300 |" in written
+    assert [line[:60] for line in written.split("\n") if line.startswith("- **")] == [
+        "- **SQLite, 10,000 each second for 10 s: late, p99**: with i",
+        "- **SQLite, start of the engine**: not explained yet",
+    ]
+    mended = some_findings()
+    mended.figures[0] = Figure("start of the engine", 4.0, "s", at_most=5)
+    keep(mended, folder)
+    assert "- **SQLite, start" not in with_figures(written, kept(folder))
 
 
 def test_the_picture_has_a_line_for_every_series() -> None:
