@@ -37,7 +37,7 @@ def app(path: str) -> FastAPI:
 
 
 def serve(stage: Stage, path: str, port: int, seconds: int) -> Found:
-    config = uvicorn.Config(app(path), host="127.0.0.1", port=port, log_config=None, access_log=False, http="httptools")
+    config = uvicorn.Config(app(path), host="127.0.0.1", port=port, log_config=None, access_log=False)
     server = uvicorn.Server(config)
     timer = threading.Timer(seconds, lambda: setattr(server, "should_exit", True))
     stage.ready()

@@ -67,7 +67,9 @@ class Server:
             timeout_graceful_shutdown=_LEAVES_WITHIN,
             timeout_keep_alive=30,
             ws="none",
-            http=heads_within(slowest_head, _LARGEST_HEAD),
+            # The one of its readers that bounds what comes before a body.
+            http=heads_within(slowest_head),
+            h11_max_incomplete_event_size=_LARGEST_HEAD,
         )
         self._server = uvicorn.Server(config)
         self._died: Callable[[], None] = lambda: None

@@ -37,12 +37,6 @@ async def _answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _hear_and_answer(scope: Any, receive: Any, send: Any) -> None:
-    while (await receive()).get("more_body"):
-        """All of it."""
-    await _answer(scope, receive, send)
-
-
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
@@ -92,36 +86,89 @@ def test_a_connection_may_wait_between_two_requests_for_longer_than_a_head_may_t
         assert client.recv(1000).startswith(b"HTTP/1.1 204")
 
 
-@pytest.mark.parametrize("parts", [1, 3], ids=["at once", "in parts"])
-def test_a_head_that_comes_right_behind_a_large_body_is_not_taken_for_a_large_one(parts: int) -> None:
-    """What came along with its first byte was counted as its own."""
-    server = Server(_hear_and_answer, "127.0.0.1", 0)
+@pytest.fixture
+def listening() -> Iterator[tuple[Server, list[tuple[str, bytes, list[bytes]]]]]:
+    """A server, and what it understood of each request: its path, its body, and the names of its headers."""
+    heard: list[tuple[str, bytes, list[bytes]]] = []
+
+    async def hear(scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        heard.append((f"{scope['method']} {scope['path']}", body, [name for name, _ in scope["headers"]]))
+        await _answer(scope, receive, send)
+
+    server = Server(hear, "127.0.0.1", 0)
     server.start()
-    try:
-        body = b"x" * 200_000
-        sent = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 200000\r\n\r\n" + body + REQUEST
-        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
-            for part in (sent,) if parts == 1 else (sent[:-20], sent[-20:-3], sent[-3:]):
-                client.sendall(part)
-            heard = b""
-            while heard.count(b"HTTP/1.1 204") < 2:
-                heard += client.recv(1000) or pytest.fail(f"it hung up after {heard!r}")
-    finally:
-        server.stop()
+    yield server, heard
+    server.stop()
+
+
+def _answers(client: socket.socket, count: int) -> bytes:
+    said = b""
+    while said.count(b"HTTP/1.1 ") < count and (part := client.recv(1000)):
+        said += part
+    return said
+
+
+@pytest.mark.parametrize("size", [60_000, 66_000, 100_000, 200_000, 300_000])
+def test_a_head_that_comes_right_behind_a_large_body_is_not_taken_for_a_large_one(listening: Any, size: int) -> None:
+    server, heard = listening
+    sent = b"POST /one HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size + REQUEST
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+        for part in (sent[:-20], sent[-20:-3], sent[-3:]):
+            client.sendall(part)
+        assert _answers(client, 2).count(b"HTTP/1.1 204") == 2
+    assert [(what, len(body)) for what, body, _ in heard] == [("POST /one", size), ("GET /", 0)]
+
+
+@pytest.mark.parametrize("parts", [1, 2], ids=["at once", "in two parts"])
+def test_a_body_stays_a_body_though_its_sender_would_speak_another_protocol(listening: Any, parts: int) -> None:
+    """A reader that takes it for the end of the message finds a request where there is a body."""
+    server, heard = listening
+    body = b"DELETE /smuggled HTTP/1.1\r\nHost: here\r\n\r\n"
+    head = b"POST /one HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: %d\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+        for part in (head % len(body) + body,) if parts == 1 else (head % len(body), body):
+            client.sendall(part)
+        assert _answers(client, 1).startswith(b"HTTP/1.1 204")
+    assert [(what, said) for what, said, _ in heard] == [("POST /one", body)]
+
+
+def test_what_follows_a_body_in_chunks_is_no_header(listening: Any) -> None:
+    server, heard = listening
+    head = b"POST /one HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+        client.sendall(head + b"Authorization: Bearer other\r\n\r\n")
+        assert _answers(client, 1).startswith(b"HTTP/1.1 204")
+    assert [body for _, body, _ in heard] == [b"abc"]
+    assert b"authorization" not in heard[0][2]
+
+
+def test_nobody_holds_a_connection_by_empty_lines(impatient: Server) -> None:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as client:
+        client.sendall(REQUEST)
+        assert client.recv(1000).startswith(b"HTTP/1.1 204")
+        client.sendall(b"\r\n")
+        while client.recv(1000):
+            """Until it hangs up."""
 
 
 @pytest.mark.parametrize(
-    "headers",
+    "head",
     [
-        b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
-        b"Content-Length: 3\r\nContent-Length: 4\r\n",
-        b"Content-Length: +3\r\n",
-        b"Transfer-Encoding: chunked, identity\r\n",
-        b"Two Words: x\r\n",
-        b"No-Colon\r\n",
+        b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: +3\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked, identity\r\n\r\nabc",
+        b"GET / HTTP/1.1\r\nHost: here\r\nHost: there\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: here\r\nTwo Words: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: here\r\nNo-Colon\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET /\r\n\r\n",
     ],
 )
-def test_a_head_of_which_two_readers_could_make_different_things_is_refused(impatient: Server, headers: bytes) -> None:
+def test_a_head_of_which_two_readers_could_make_different_things_is_refused(impatient: Server, head: bytes) -> None:
     with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as client:
-        client.sendall(b"POST / HTTP/1.1\r\nHost: here\r\n" + headers + b"\r\nabc")
+        client.sendall(head)
         assert client.recv(1000).startswith(b"HTTP/1.1 400")

@@ -83,14 +83,20 @@ def test_of_two_who_create_the_same_at_once_one_does(program: Foliot) -> None:
 
 
 def test_one_that_was_deleted_lives_again_among_new_ones(program: Foliot) -> None:
-    program.schedules.delete("before")
-    caller = partial(create, program, "ann")
-    together(program.parts.database, lambda _: None, [partial(caller, "a"), partial(caller, "b")])
-    done = together(
-        program.parts.database,
-        lambda _: None,
-        [partial(program.schedules.create, "before", **DAILY), partial(program.schedules.create, "c", **DAILY)],
-    )
+    create(program, "ann", "old")
+    program.schedules.delete("old")
+    done, said = at_once(program, ("ann", "old"), ("ann", "a"), ("bob", "b"))
 
     assert [each.exception() for each in done] == [None, None, None]
-    assert [program.schedules.get(name).paused for name in ("before", "c")] == [False, False]
+    assert inserts(said, "schedules") == inserts(said, "cursors") == 1
+    assert {one.id for one in program.schedules.list()} == {"before", "old", "a", "b"}
+
+
+def test_of_two_who_create_again_what_was_deleted_one_does(program: Foliot) -> None:
+    """Both were told that it was theirs, and the first one's was overwritten."""
+    create(program, "ann", "old")
+    program.schedules.delete("old")
+    done, _ = at_once(program, ("ann", "old"), ("ann", "old"), ("ann", "a"))
+
+    assert [type(each.exception()) for each in done] == [type(None), Conflict, type(None)]
+    assert "there is a schedule 'old' already" in str(done[1].exception())

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -411,3 +411,51 @@ def test_who_leads_does_his_own_along_with_theirs(sqlite: Stage, refused: str) -
     assert some.went[0] == ["b", "c"]
     assert [each.exception() is None for each in done] == [refused != "b", refused != "c"]
     assert targets(sqlite) == {"python:a", *(f"python:{name}" for name in "bc" if name != refused)}
+
+
+def test_where_acts_of_a_kind_fail_each_is_done_while_there_is_time(sqlite: Stage) -> None:
+    some = _AtOnce("b")
+
+    def slow(tx: Any, names: Sequence[str]) -> list[str]:
+        sqlite.clock.at += SECOND
+        return some._do(tx, names)
+
+    acts: list[Act] = [Joint(some, name, slow) for name in "bcd"]
+    with commits_of(sqlite) as commits:
+        _, *done = meanwhile(sqlite, a_target("a"), acts)
+
+    # With the first of them its time is over; the next leads, and does the last one's after its own.
+    assert some.went == [["b", "c", "d"], ["b"], ["c"], ["d"]]
+    assert [each.exception() is None for each in done] == [False, True, True]
+    assert len(commits) == 2
+
+
+def test_who_holds_up_an_event_loop_does_nothing_along_with_his_own(sqlite: Stage) -> None:
+    some = _AtOnce()
+
+    async def on_a_loop() -> None:
+        sqlite.write(some.act("loop"))
+
+    calls: list[Callable[[], Any]] = [
+        partial(sqlite.write, some.act("b")),
+        partial(sqlite.write, some.act("c")),
+        lambda: asyncio.run(on_a_loop()),
+    ]
+    for each in together(sqlite.database, lambda tx: None, calls):
+        each.result()
+
+    assert some.went == [["loop"], ["b", "c"]]
+
+
+def test_a_defect_that_shows_only_in_one_go_is_told_and_each_is_served(
+    sqlite: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    def forgets_one(tx: Any, names: Sequence[str]) -> list[str]:
+        if len(names) > 1:
+            raise KeyError(names[-1])
+        return [*names]
+
+    _, *done = meanwhile(sqlite, a_target("a"), [Joint("kind", name, forgets_one) for name in "bc"])
+
+    assert [each.result() for each in done] == ["b", "c"]
+    assert "what 2 wanted at once could not be done in one go" in caplog.text

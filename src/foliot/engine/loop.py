@@ -356,10 +356,10 @@ class Engine:
         self._has_more = turn.has_more
         self._settles_first = turn.waits
         if self._next_at is None:
-            self._next_at = turn.next_at
-            if turn.next_at is not None and turn.next_at <= turn.now and not turn.launches and not situation.reports:
-                # Somebody else has it in hand: do not ask again and again.
-                self._next_at = turn.now + _OTHERS_HAVE_IT
+            is_due = turn.next_at is not None and turn.next_at <= turn.now
+            is_with_others = is_due and not turn.launches and not situation.reports
+            # At once, since others look at it; and what somebody else has in hand is not asked for again and again.
+            self._next_at = turn.now + _OTHERS_HAVE_IT if is_with_others else turn.next_at
         if self._repertoire.note_known(turn.targets):
             self._next_at = 0
         if self._notifier is not None:

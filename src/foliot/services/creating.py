@@ -159,7 +159,13 @@ def put_schedule(
 
 
 def create_each(tx: Transaction, entries: Entries, commissions: Sequence[Commission[WantedSchedule]]) -> list[Snapshot]:
-    """What each has ordered, and a deed of each. Conflict when there is one already, or somebody else's was there."""
+    """What each has ordered, and a deed of each. Conflict when there is one already, or somebody else's was there.
+
+    Also when two want the same: only one after the other can they be told who was the first.
+    """
+    (name, times), *_ = Counter(commission.given.id for commission in commissions).most_common(1)
+    if times > 1:
+        raise taken(name)
     return _created(tx, entries, commissions, None, [[commission.given] for commission in commissions])
 
 

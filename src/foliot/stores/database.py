@@ -1,6 +1,7 @@
 """A database, opened: transactions are plain functions, run whole or not at all, and tried again on contention."""
 
 import asyncio
+import logging
 import os
 import sqlite3
 import threading
@@ -17,7 +18,7 @@ from sqlalchemy.pool import StaticPool
 
 from foliot.clock import SystemClock
 from foliot.courtesy import INTERPRETER
-from foliot.domain.errors import Invalid, Unavailable
+from foliot.domain.errors import Invalid, Refusal, Unavailable
 from foliot.files import make_private
 from foliot.joint import Joint
 from foliot.ports import Clock
@@ -37,6 +38,8 @@ from foliot.stores.sqlite_files import (
 from foliot.stores.transaction import SqlTransaction
 from foliot.stores.translation import READ_ONLY_REMEDY, Contention, translated
 from foliot.stores.write_queue import Waiting, WriteQueue
+
+log = logging.getLogger("foliot.stores")
 
 T = TypeVar("T")
 Act = Callable[[SqlTransaction], T]
@@ -112,9 +115,8 @@ class SqliteDatabase:
             if self._is_passing:
                 return self._pass(cx, act)
             with cx.begin(), INTERPRETER.writing():
-                others += self._queue.along_with(own)
-                if others:
-                    self._do_along(cx, [own, *others])
+                if self._queue.has_along(own):
+                    self._serve(cx, own, others)
                 else:
                     own.answer = act(self._transaction(cx))
                 self._do_others(cx, others)
@@ -158,24 +160,39 @@ class SqliteDatabase:
             return
         until = self.clock.steady() + _OTHERS_FOR
         while waiting is not None:
-            group = [waiting, *self._queue.along_with(waiting)]
-            others += group
-            self._do_along(cx, group)
+            others.append(waiting)
+            self._serve(cx, waiting, others)
             waiting = self._queue.next() if self.clock.steady() < until else None
 
-    def _do_along(self, cx: Connection, group: Sequence[Waiting]) -> None:
-        """All of them at once; each by itself where that cannot be done, or where there is one."""
-        first = group[0].act
-        if len(group) > 1 and isinstance(first, Joint):
-            items = [waiting.act.item for waiting in group if isinstance(waiting.act, Joint)]
-            answers, error = self._tried(cx, lambda tx: first.do(tx, items))
-            if error is None:
-                for waiting, answer in zip(group, answers, strict=True):
-                    waiting.answer = answer
-                return
-        for waiting in group:
-            assert waiting.act is not None, "who leads for himself is not among the others"
-            waiting.answer, waiting.error = self._tried(cx, waiting.act)
+    def _serve(self, cx: Connection, first: Waiting, others: list[Waiting]) -> None:
+        """Do what it waits with, and in the same go what those next in line do who can be done along with it.
+
+        Where that fails all but the first are in line again: there may be no time for each of them by itself.
+        """
+        assert first.act is not None, "who leads for himself is not among the others"
+        along = self._queue.along_with(first)
+        others += along
+        if along and not self._all_done(cx, [first, *along]):
+            del others[-len(along) :]
+            self._queue.give_back(along)
+            along = []
+        if not along:
+            first.answer, first.error = self._tried(cx, first.act)
+
+    def _all_done(self, cx: Connection, group: Sequence[Waiting]) -> bool:
+        acts = [waiting.act for waiting in group if isinstance(waiting.act, Joint)]
+        answers, error = self._tried(cx, lambda tx: acts[0].do(tx, [act.item for act in acts]))
+        if error is not None:
+            if not isinstance(error, Refusal | sqlite3.IntegrityError):
+                log.warning(
+                    "what %d wanted at once could not be done in one go: each is served alone",
+                    len(acts),
+                    exc_info=error,
+                )
+            return False
+        for waiting, answer in zip(group, answers, strict=True):
+            waiting.answer = answer
+        return True
 
     def _tried(self, cx: Connection, act: Act[Any]) -> tuple[Any, BaseException | None]:
         """What it comes to; or why it was undone by itself."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from foliot.joint import Joint
@@ -14,12 +14,14 @@ _MOST_ALONG = 64
 class Waiting:
     """A thread that waits to write: until somebody has done it along with his own, or until it has the lead."""
 
-    __slots__ = ("_bell", "act", "answer", "error", "leads", "thread")
+    __slots__ = ("_bell", "act", "answer", "error", "goes_alone", "leads", "thread")
 
     def __init__(self, act: Callable[[Any], Any] | None, thread: int) -> None:
         self.act = act
         self.thread = thread
         self.leads = False
+        self.goes_alone = False
+        """Whether it was tried along with others, and could not be done."""
         self.answer: Any = None
         self.error: BaseException | None = None
         self._bell = threading.Lock()
@@ -85,17 +87,26 @@ class WriteQueue:
         with self._changing:
             return self._others.popleft() if self._others and not self._in_front else None
 
+    def has_along(self, first: Waiting) -> bool:
+        """Whether the next in line can be done along with it; not while somebody in a hurry leads, or waits to."""
+        if self._is_hasty or self._in_front or first.goes_alone or not isinstance(first.act, Joint):
+            return False
+        return bool(self._others) and not self._others[0].goes_alone and first.act.goes_with(self._others[0].act)
+
     def along_with(self, first: Waiting) -> list[Waiting]:
-        """Those next in line whose acts can be done along with that one's; none while somebody in a hurry waits."""
-        if not isinstance(first.act, Joint) or not self._others:
-            return []
+        """Those next in line who can be done along with that one."""
         found: list[Waiting] = []
         with self._changing:
-            while self._others and not self._in_front and len(found) < _MOST_ALONG:
-                if not first.act.goes_with(self._others[0].act):
-                    break
+            while len(found) < _MOST_ALONG and self.has_along(first):
                 found.append(self._others.popleft())
         return found
+
+    def give_back(self, several: Sequence[Waiting]) -> None:
+        """They could not be done along with others: each is next in line again, and goes alone."""
+        for waiting in several:
+            waiting.goes_alone = True
+        with self._changing:
+            self._others.extendleft(reversed(several))
 
     def leave(self) -> None:
         """Somebody else has the lead now, if anybody waits for it."""
