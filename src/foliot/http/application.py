@@ -7,7 +7,6 @@ from itertools import islice
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
@@ -30,15 +29,15 @@ from foliot.ports import Clock
 
 log = logging.getLogger("foliot.http")
 
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
-"""On every answer, unless it has its own."""
+_CAREFUL = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+"""Headers of every answer, unless it has its own."""
 _CUT_OFF = 499
 """For what was never answered: whoever asked had left."""
 _MOST_ERRORS = 20
@@ -109,10 +108,9 @@ class Surroundings:
             nonlocal status, has_begun
             if message["type"] == "http.response.start":
                 status, has_begun = message["status"], True
-                headers = MutableHeaders(scope=message)
-                headers["X-Request-Id"] = request_id
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
+                own = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
+                names = {name for name, _ in own}
+                message["headers"] = own + [header for header in _CAREFUL if header[0] not in names]
             await send(message)
 
         try:
