@@ -129,6 +129,20 @@ def test_what_somebody_in_between_answers_for_a_gate_that_is_away_is_no_outcome(
         assert asyncio.run(work(Scene(house))) == Outcome(Status.SUCCESS, result="7")
 
 
+def test_a_run_waits_for_a_gate_that_does_not_know_its_worker_any_more() -> None:
+    async def work(scene: Scene) -> Outcome:
+        await scene.gate.learn()
+        scene.house.answers += [401, 401, 401, 401]
+        scene.hands.begin(a_launch(TARGET))
+        await _until(lambda: scene.gate.room(TARGET) == 0)
+        return await scene.outcome()
+
+    with a_gatehouse() as house:
+        outcome = asyncio.run(work(Scene(house)))
+        assert outcome == Outcome(Status.SUCCESS, result="7"), "it ended as provider_unavailable after three retries"
+        assert len(set(house.keys)) == 1
+
+
 def test_a_run_that_is_cancelled_while_its_gate_is_away_ends_without_the_gate() -> None:
     async def work(scene: Scene) -> Outcome:
         await scene.begin()

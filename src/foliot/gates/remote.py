@@ -115,8 +115,11 @@ class RemoteGate:
             self._in_hand[launch.target] -= 1
 
     async def _executed(self, launch: Launch, control: Control) -> Outcome:
-        """What the gate says that it came to, asked until it says so: a gate that is away is no outcome of a run."""
-        may_be_begun, is_told, where = launch.was_begun, False, None
+        """What the gate says that it came to, asked until it says so: a gate that is away is no outcome of a run.
+
+        Nor is one that does not know us, as while its secret is changed here and there.
+        """
+        is_told, where = False, None
         pause = _FIRST_PAUSE
         while True:
             is_away = False
@@ -124,21 +127,21 @@ class RemoteGate:
                 answer = await self._ask(launch, where)
                 where = answer.headers.get("location") if answer.status_code == 202 else None
                 if answer.status_code == 202:
-                    may_be_begun, pause = True, _FIRST_PAUSE
+                    pause = _FIRST_PAUSE
                     progress = answer.json().get("progress")
                     control.progress = control.progress if progress is None else json.dumps(progress)
                     continue
                 outcome = _outcome(answer)
                 if outcome is not None:
                     return outcome
-                if answer.status_code == 401 and not may_be_begun:
-                    raise Unavailable(f"the gate {self._url} answered 401: {_detail(answer)}")
-                may_be_begun = True
-                is_away = answer.status_code in _FROM_BETWEEN and "cut_off" not in answer.text
+                if answer.status_code == 401:
+                    self._is_up, is_away = False, True
+                else:
+                    is_away = answer.status_code in _FROM_BETWEEN and "cut_off" not in answer.text
             except _NOT_SENT:
                 self._is_up, is_away, where = False, True, None
             except (httpx2.TransportError, ValueError) as error:
-                may_be_begun, is_away, where = True, True, None
+                is_away, where = True, None
                 log.warning("the gate did not say what %s came to, asking again: %s", launch.target, error)
             except asyncio.CancelledError:
                 task = asyncio.current_task()
