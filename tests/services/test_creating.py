@@ -1,9 +1,11 @@
 """Schedules that several create at the same moment: in one go, and as if each had been alone."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,9 +13,12 @@ import pytest
 from foliot import Foliot
 from foliot.domain.access import Right, Role, principal_of
 from foliot.domain.errors import Conflict
+from foliot.ports import Transaction
 from foliot.services.desk import Caller
 from foliot.services.views import Schedule
+from tests.databases import PostgresqlServer
 from tests.stores.sharing import together
+from tests.stores.waiting import until_somebody_waits
 
 DAILY = {"target": "python:digest", "cron": "0 9 * * *"}
 
@@ -100,3 +105,54 @@ def test_of_two_who_create_again_what_was_deleted_one_does(program: Foliot) -> N
 
     assert [type(each.exception()) for each in done] == [type(None), Conflict, type(None)]
     assert "there is a schedule 'old' already" in str(done[1].exception())
+
+
+def upsert(program: Foliot, user: str, name: str, **options: Any) -> Schedule:
+    caller = Caller(principal_of(user, Role.MEMBER, Right))
+    return program.parts.verbs_for(caller).schedules.upsert(name, **{**DAILY, **options})
+
+
+@contextmanager
+def two_who_wait(url: str) -> Iterator[tuple[Foliot, ThreadPoolExecutor]]:
+    """Somebody holds the deleted schedule `old` until two wait for it, each having seen that it is deleted."""
+    program = Foliot(url, name="shared")
+    program.graph("digest")(lambda given, ctx: given)
+    create(program, "ann", "old")
+    program.schedules.delete("old")
+    is_held = Event()
+
+    def hold(tx: Transaction) -> None:
+        row = tx.schedule("old")
+        assert row is not None
+        tx.states([row.ref])
+        is_held.set()
+        until_somebody_waits(url, 2)
+
+    with ThreadPoolExecutor(3) as threads:
+        holding = threads.submit(program.parts.database.write, hold)
+        assert is_held.wait(20)
+        yield program, threads
+        holding.result()
+    program.close()
+
+
+def test_on_a_server_too_one_of_two_creates_again_what_was_deleted(postgresql_server: PostgresqlServer) -> None:
+    """Both were told so with the same token, and a grant was left that belonged to nothing."""
+    with two_who_wait(postgresql_server.ready_database()) as (program, threads):
+        asked = [threads.submit(create, program, "ann", "old", cron=f"{minute} 9 * * *") for minute in (1, 2)]
+
+    first, second = sorted(asked, key=lambda each: each.exception() is not None)
+    assert "there is a schedule 'old' already" in str(second.exception())
+    assert first.result().token == 3
+
+
+def test_who_puts_what_another_has_just_created_again_edits_that(postgresql_server: PostgresqlServer) -> None:
+    url = postgresql_server.ready_database()
+    with two_who_wait(url) as (program, threads):
+        asked = [threads.submit(upsert, program, "ann", "old", cron=f"{minute} 9 * * *") for minute in (1, 2)]
+
+    assert sorted(each.result().token for each in asked) == [3, 4]
+    again = Foliot(url, name="shared")
+    living = [grant.id for grant in again.grants.list() if grant.revoked_at is None]
+    assert living == [again.schedules.get("old").grant]
+    again.close()

@@ -41,12 +41,29 @@ class WantedSchedule(NamedTuple):
     wish: Wish
 
 
+class Remains(NamedTuple):
+    """A deleted schedule, held for the transaction: who creates one of its name makes it live again."""
+
+    row: ScheduleRow
+    state: State
+
+
+def hold_deleted(tx: Transaction, found: Iterable[ScheduleRow]) -> dict[str, Remains]:
+    """Those of them that are deleted, by id, held: nobody else makes them live again meanwhile."""
+    refs = [row.ref for row in found if row.deleted_at is not None]
+    if not refs:
+        return {}
+    states = {state.ref: state for state in tx.states(refs)}
+    # Read again now that they are held: somebody may have been the first.
+    return {row.id: Remains(row, states[row.ref]) for row in tx.configurations(refs) if row.deleted_at is not None}
+
+
 def insert_schedules(
     tx: Transaction,
     entries: Entries,
     wanted: Sequence[WantedSchedule],
     targets: Mapping[str, int],
-    deleted: Mapping[str, ScheduleRow],
+    deleted: Mapping[str, Remains],
     app: str | None,
     pricing: Pricing,
 ) -> Inserted:
@@ -62,7 +79,7 @@ def insert_schedules(
         target = targets[stored.target]
         old = deleted.get(schedule_id)
         if old is not None:
-            _check_heir(old, owner)
+            _check_heir(old.row, owner)
             snapshots.append(_revive(tx, entries, old, stored, target, app=app, grant_ref=grant))
             continue
         ref, limit = next(refs), read_policies(stored.policies).limit
@@ -143,11 +160,11 @@ def put_schedule(
     row = tx.schedule(wanted.id)
     if row is not None and not desk.principal.sees(row.owner):
         raise taken(wanted.id)
-    if row is None or row.deleted_at is not None:
+    deleted = {} if row is None else hold_deleted(tx, [row])
+    if row is None or deleted:
         check_users(desk, tx, [wanted])
         targets = tx.target_refs([wanted.stored.target])
         # Not looked up again: whoever creates it meanwhile makes this run anew, not a conflict.
-        deleted = {} if row is None else {wanted.id: row}
         inserted = insert_schedules(tx, entries, [wanted], targets, deleted, app, desk.pricing)
         note_created(entries, [wanted])
         return snapshot_view(inserted.snapshots[0])
@@ -194,20 +211,21 @@ def _created(
     return inserted.snapshots
 
 
-def _deleted(tx: Transaction, commissions: Sequence[Commission[WantedSchedule]]) -> dict[str, ScheduleRow]:
+def _deleted(tx: Transaction, commissions: Sequence[Commission[WantedSchedule]]) -> dict[str, Remains]:
     """Those of the wanted that exist and are deleted; Conflict for one that lives, or was somebody else's."""
     found = {row.id: row for row in tx.schedules([commission.given.id for commission in commissions])}
+    deleted = hold_deleted(tx, found.values())
     for desk, wanted in commissions if found else ():
         row = found.get(wanted.id)
         if row is None:
             continue
         if not desk.principal.sees(row.owner):
             raise taken(row.id)
-        if row.deleted_at is None:
+        if row.id not in deleted:
             raise Conflict(
                 f"there is a schedule {row.id!r} already: change that one, upsert it, or choose another name"
             )
-    return found
+    return deleted
 
 
 def taken(schedule_id: str) -> Conflict:
@@ -227,9 +245,9 @@ def _check_heir(row: ScheduleRow, owner: str) -> None:
         )
 
 
-def _revive(tx: Transaction, entries: Entries, row: ScheduleRow, stored: Stored, target: int, **said: Any) -> Snapshot:
+def _revive(tx: Transaction, entries: Entries, old: Remains, stored: Stored, target: int, **said: Any) -> Snapshot:
     """A deleted schedule lives again, as new, but goes on where its cursor stands: no slot fires twice."""
-    (state,) = tx.states([row.ref])
+    row, state = old
     tx.keep_spec(row.ref, Tenure(row.spec, row.spec_since, state.swept_to, TenureEnd.DELETION))
     swept_to = max(state.swept_to, tx.now)
     state = state._replace(

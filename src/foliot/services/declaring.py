@@ -18,7 +18,15 @@ from foliot.domain.spec import Spec
 from foliot.ports import Transaction
 from foliot.rows import ScheduleFilter, ScheduleRow
 from foliot.services.configuration import Stored, stored_among, stored_of
-from foliot.services.creating import WantedSchedule, check_different, check_users, insert_schedules, note_created, taken
+from foliot.services.creating import (
+    WantedSchedule,
+    check_different,
+    check_users,
+    hold_deleted,
+    insert_schedules,
+    note_created,
+    taken,
+)
 from foliot.services.declaration import NO_LONGER_DECLARED, Difference, Measure, judge
 from foliot.services.desk import Desk, Found
 from foliot.services.editing import edit, pause_schedule, resume_schedule, stored_form
@@ -218,7 +226,7 @@ class DeclarationVerbs:
         schedules = [one.schedule for one in new]
         check_users(self._desk, tx, schedules)
         ids = [schedule.id for schedule in schedules]
-        deleted = {row.id: row for row in tx.schedules(ids)}
+        deleted = hold_deleted(tx, tx.schedules(ids))
         targets = tx.target_refs({schedule.stored.target for schedule in schedules})
         insert_schedules(tx, entries, schedules, targets, deleted, named, self._desk.pricing)
         note_created(entries, schedules)
