@@ -6,16 +6,19 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from foliot import Foliot
+from foliot import Context, Foliot
 from foliot.domain.pace import Pace
+from foliot.engine.settings import EngineSettings
 from foliot.logs import configure_logs, redacted
 from foliot.testing import World, virtual
 from tests.http.clients import People
+from tests.http.eventful import HOUR_OF_DECISIONS, an_eventful_hour
 
 CANARY = "hunter2-canary"
 
@@ -90,6 +93,80 @@ def test_what_a_verb_decides_is_told_too_and_a_gap_is_one_record(world: World, r
 
     (gap,) = [one for one in of(records, "decisions") if one["event"] == "skip"]
     assert (gap["reason"], gap["size"]) == ("paused", 300)
+
+
+def test_whoever_decides_each_decision_is_one_record_and_says_what_the_ledger_does(
+    database_url: str, records: Read
+) -> None:
+    """A trigger or a retry was told to be held first, also one that started or was skipped at once."""
+    with an_eventful_hour(database_url) as world:
+        told = of(records, "decisions")
+        ledger = {run.id: (run.status, run.reason) for run in world.runs("job")}
+
+    assert [(one["event"], short(one), one.get("reason")) for one in told] == HOUR_OF_DECISIONS
+    assert {one["run_id"]: (one["status"], one.get("reason")) for one in told} == ledger
+
+
+def short(record: dict[str, Any]) -> str:
+    at = re.search(r"T(\d\d:\d\d)", record["slot"])
+    assert at is not None
+    return f"{record['kind']} {at[1]} ~{record['attempt']}"
+
+
+def test_what_waits_for_nothing_but_a_worker_is_told_when_it_starts(records: Read) -> None:
+    app = Foliot("sqlite:///not-used.db", settings=EngineSettings(max_running=1))
+    app.graph("long")(lambda: asyncio.sleep(90))
+    with virtual(app, "2026-11-15T12:00:00Z") as world:
+        for name in ("a", "b"):
+            app.schedules.create(name, target="long", at=["2026-11-15T12:01:00Z"])
+        world.advance(minutes=2)
+        assert [run.status for run in world.runs()] == ["running", "pending"]
+        world.advance(minutes=3)
+
+    assert [one["event"] for one in of(records, "decisions")] == ["start", "end", "start", "end"]
+
+
+def test_a_run_that_asks_something_when_it_is_to_stop_is_told_to_be_cancelled(records: Read) -> None:
+    app = Foliot("sqlite:///not-used.db")
+
+    @app.graph("slow")
+    async def slow(input: Any, ctx: Context) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ctx.ask("approval")
+
+    with virtual(app, "2026-11-15T12:00:00Z") as world:
+        app.schedules.create("slow", target="slow", manual=True)
+        run = app.schedules.trigger("slow")
+        world.advance(seconds=1)
+        app.runs.cancel(run.id)
+        world.advance(seconds=5)
+
+    shown = [(one["event"], one.get("reason")) for one in of(records, "decisions")]
+    assert shown == [("start", None), ("cancel", "cancelled_by_user")]
+
+
+def test_a_run_that_was_to_stop_and_ends_with_its_worker_is_told_to_be_cancelled(records: Read) -> None:
+    app = Foliot("sqlite:///not-used.db")
+
+    @app.graph("stubborn")
+    async def stubborn() -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(600)
+        await asyncio.sleep(600)
+
+    with virtual(app, "2026-11-15T12:00:00Z") as world:
+        app.schedules.create("stubborn", target="stubborn", manual=True)
+        run = app.schedules.trigger("stubborn")
+        world.advance(seconds=1)
+        app.runs.cancel(run.id)
+        world.advance(seconds=5)
+        world.stop()
+        world.advance(minutes=1)
+
+    shown = [(one["event"], one.get("reason")) for one in of(records, "decisions")]
+    assert shown == [("start", None), ("cancel", "cancelled_by_user")]
 
 
 def test_people_read_a_decision_on_a_short_line(world: World, written: io.StringIO) -> None:

@@ -38,6 +38,7 @@ def post_completion(
 ) -> State:
     """The run is over: what it waited for has come."""
     tx.conclude(run.ref, outcome)
+    entries.decide(schedule.id, run, outcome.status, outcome.reason)
     return post_end(tx, entries, schedule, state, end_of_row(run, outcome))
 
 

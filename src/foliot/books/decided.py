@@ -39,13 +39,13 @@ class DecidedSlot(NamedTuple):
         return run_id(self.slot, self.attempt)
 
 
-def fate_of(status: Status, reason: Reason | None) -> Fate:
+def fate_of(status: Status, why: Reason | Hold | None) -> Fate:
     """What an entry of that status says of its slot."""
     match status:
         case Status.PENDING:
             return Fate.HOLD
         case Status.SKIPPED:
-            return Fate.MISS if reason is Reason.MISSED else Fate.SKIP
+            return Fate.MISS if why is Reason.MISSED else Fate.SKIP
         case Status.CANCELLED:
             return Fate.CANCEL
         case Status.WAITING:

@@ -90,8 +90,6 @@ class Entries:
         self.launches: list[Launch] = []
         self.recalls = False
         """Whether a worker, this one or another, must look again at the runs that it holds."""
-        self.decided: list[DecidedSlot] = []
-        """What does not start, and why: told when all this is committed."""
         self.deeds: list[Deed] = []
         """What people and programs have asked for, and is done here."""
         self.look_at: int | None = 0
@@ -101,6 +99,9 @@ class Entries:
         self._audience = audience
         """How many they are; None: it is asked when there is something to tell."""
         self._ask_audience = tx.audience
+        self._verdicts: dict[int, DecidedSlot] = {}
+        """By run, the last of them: what was only thought of before it is not told."""
+        self._decided_gaps: list[DecidedSlot] = []
         self._next_ref = tx.next_ref
         self._started_new: list[Row] = []
         self._recorded: list[Row] = []
@@ -127,6 +128,11 @@ class Entries:
     def note(self, action: str, kind: str, subject: str, **details: Any) -> None:
         """Somebody has done that to the subject: it is kept in the trail, with what is written here."""
         self.deeds.append(deed(action, kind, subject, details))
+
+    @property
+    def decided(self) -> list[DecidedSlot]:
+        """What becomes of each run that does not start here, and why: told when all this is committed."""
+        return [*self._decided_gaps, *self._verdicts.values()]
 
     @property
     def has_audience(self) -> bool:
@@ -251,7 +257,8 @@ class Entries:
         return funds.less(cost)
 
     def start_run(self, schedule: Scheduled, state: State, run: RunRow, *, occupies: bool) -> None:
-        """A run that has its row starts, or goes on, under a new token."""
+        """A run that has its row starts, or goes on, under a new token; or as soon as a worker has room."""
+        self._verdicts.pop(run.ref, None)
         if not self.crew.room_for(state.target):
             self._ready.append((state.target, self.now, 1 if occupies else 0, run.ref))
             return
@@ -317,11 +324,12 @@ class Entries:
         retry_of: int | None = None,
         input: str | None = None,
     ) -> int:
-        """A slot that does not start now, and why."""
+        """A slot that does not start now, and why; or that waits for nothing but a worker."""
         ref = self._next_ref()
         ended_at = None if status is Status.PENDING else self.now
-        key = SlotKey(schedule.id, kind, slot.nominal_at, backfill)
-        self.decided.append(DecidedSlot(fate_of(status, reason), key, attempt, status, reason or hold))
+        if ready_at is None or ready_at > self.now:
+            key = SlotKey(schedule.id, kind, slot.nominal_at, backfill)
+            self._verdicts[ref] = DecidedSlot(fate_of(status, reason), key, attempt, status, reason or hold)
         self._recorded.append(
             (
                 ref,
@@ -351,21 +359,21 @@ class Entries:
         self._gaps.append((schedule.ref, *gap, self.now))
         key = SlotKey(schedule.id, Kind.SLOT, gap.first_at, 0)
         fate = fate_of(Status.SKIPPED, gap.reason)
-        self.decided.append(DecidedSlot(fate, key, 1, Status.SKIPPED, gap.reason, gap.size))
+        self._decided_gaps.append(DecidedSlot(fate, key, 1, Status.SKIPPED, gap.reason, gap.size))
 
     def hold_run(self, schedule_id: str, run: RunRow, hold: Hold) -> None:
         self._held.append((hold, run.ref))
-        self._decide(schedule_id, run, Status.PENDING, hold)
+        self.decide(schedule_id, run, Status.PENDING, hold)
 
     def end_run(self, schedule_id: str, run: RunRow, status: Status, reason: Reason | None) -> None:
         """A run that is over by decision."""
         self._ended.append((status, reason, self.now, run.ref))
-        self._decide(schedule_id, run, status, reason)
+        self.decide(schedule_id, run, status, reason)
 
-    def _decide(self, schedule_id: str, run: RunRow, status: Status, why: Reason | Hold | None) -> None:
+    def decide(self, schedule_id: str, run: Launch | RunRow, status: Status, why: Reason | Hold | None = None) -> None:
+        """What becomes of a run that has its row: told when all this is committed, unless something else follows."""
         key = SlotKey(schedule_id, Kind(run.kind), run.nominal_at, run.backfill)
-        fate = fate_of(status, why if isinstance(why, Reason) else None)
-        self.decided.append(DecidedSlot(fate, key, run.attempt, status, why))
+        self._verdicts[run.ref] = DecidedSlot(fate_of(status, why), key, run.attempt, status, why)
 
     def stop_run(self, schedule_id: str, run: RunRow, reason: Reason) -> None:
         """An open run that is cancelled by decision: whatever it has asked needs no answer any more."""
@@ -373,8 +381,9 @@ class Entries:
         if run.status == Status.WAITING:
             self._withdrawn.append(run.ref)
 
-    def ask(self, run: Launch | RunRow, token: int, question: Question) -> None:
+    def ask(self, schedule_id: str, run: Launch | RunRow, token: int, question: Question) -> None:
         """The run waits to be told something; under that token nobody holds it."""
+        self.decide(schedule_id, run, Status.WAITING)
         expires_at = self.now + question.expires_in
         self.decide_at = expires_at if self.decide_at is None else min(self.decide_at, expires_at)
         who = json.dumps(question.who)

@@ -42,7 +42,7 @@ def _take_up(tx: Transaction, entries: Entries, schedule: Scheduled, state: Stat
             tx.park(run.ref)
         elif _delivery(entries, state, run) is Delivery.ASK and not _has_request(tx, schedule, run):
             question = _unknown(entries, schedule, run)
-            entries.ask(run, run.token + 1, question)
+            entries.ask(schedule.id, run, run.token + 1, question)
             tell_question(entries, schedule, run, question)
         elif run.hold == Hold.DUE or not entries.crew.room_for(state.target):
             continue

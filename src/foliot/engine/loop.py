@@ -11,7 +11,6 @@ from typing import TypeVar
 from foliot.books.choosing import Choice
 from foliot.books.configurations import Configurations
 from foliot.books.decided import is_told, tell
-from foliot.books.entries import Crew, Entries
 from foliot.books.permits import Permits
 from foliot.courtesy import Courtesy
 from foliot.domain import skew
@@ -23,7 +22,6 @@ from foliot.engine.hands import Hands
 from foliot.engine.notifier import Notifier
 from foliot.engine.pruner import Pruner
 from foliot.engine.repertoire import Repertoire
-from foliot.engine.rescuer import hand_back
 from foliot.engine.settings import EngineSettings
 from foliot.engine.settler import StaleReports
 from foliot.engine.triage import Aside, Culprit, culprits_of, set_aside
@@ -464,23 +462,14 @@ class Engine:
         kept = await self._hands.interrupt()
         try:
             for _ in range(_LEAVES):
-                if await self._write(lambda tx: self._leave(tx, kept)):
+                is_all, decided = await self._write(lambda tx: self._shift.leave(tx, self.worker, kept))
+                if is_told():
+                    tell(decided)
+                if is_all:
                     return
                 await self._wait(_OTHERS_HAVE_IT / MICROSECONDS)
         except Unavailable as error:
             log.warning("stopped without handing back: leases run out by themselves: %s", error)
-
-    def _leave(self, tx: Transaction, kept: dict[int, int]) -> bool:
-        """Hand back what was interrupted, and say whether all of it could be.
-
-        What cannot be, threads above all, keeps its lease until that runs out.
-        """
-        is_all = hand_back(tx, Entries(tx, Crew(), self._shift.permits), self._known, self.worker, kept)
-        if is_all and not kept:
-            tx.renew(self.worker, None)
-            tx.stop(self.worker)
-        tx.notify("look")
-        return is_all
 
     async def _prune(self) -> None:
         """Remove a page of old runs, while there is nothing better to do."""

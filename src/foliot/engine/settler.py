@@ -72,10 +72,11 @@ def _settle_asking(
         if launch.ref in orders:
             outcome = BY_ORDER[orders[launch.ref]]
             tx.conclude(launch.ref, outcome)
+            entries.decide(launch.schedule_id, launch, outcome.status, outcome.reason)
             end = end_of(report._replace(outcome=outcome))
             states[ref] = post_end(tx, entries, configurations[ref], states[ref], end)
         elif question is not None:
-            entries.ask(launch, launch.token, question)
+            entries.ask(launch.schedule_id, launch, launch.token, question)
             tell_question(entries, configurations[ref], launch, question)
 
 

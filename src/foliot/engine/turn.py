@@ -93,15 +93,16 @@ class Turn(NamedTuple):
     tell_at: int | None
     """When somebody outside is to be told something; 0: it has just happened."""
     decided: list[DecidedSlot]
-    """What did not start, and why."""
+    """What did not start, and why; what has ended by no report, and what has asked something."""
 
 
 def decided_in(turn: Turn, reports: Sequence[Report]) -> Iterator[DecidedSlot]:
     """All that a turn has decided, these reports recorded: what has ended, what does not start, what starts."""
     refused = {report.launch.ref for report in turn.refused}
     for report in reports:
-        if report.launch.ref not in refused:
-            outcome, launch = report.outcome, report.launch
+        outcome, launch = report.outcome, report.launch
+        # What asks something has not ended: whether it waits now, or was stopped meanwhile, is among the decided.
+        if outcome.question is None and launch.ref not in refused:
             fate = fate_of(outcome.status, outcome.reason)
             yield DecidedSlot(fate, _slot_of(launch), launch.attempt, outcome.status, outcome.reason)
     yield from turn.decided
@@ -180,6 +181,19 @@ class Shift:
             0 if entries.has_told else news.tell_at,
             entries.decided,
         )
+
+    def leave(self, tx: Transaction, worker: int, kept: dict[int, int]) -> tuple[bool, list[DecidedSlot]]:
+        """Hand back what was interrupted; whether all of it could be, and what has ended instead.
+
+        What cannot be, threads above all, keeps its lease until that runs out.
+        """
+        entries = Entries(tx, Crew(), self.permits)
+        is_all = hand_back(tx, entries, self.known, worker, kept)
+        if is_all and not kept:
+            tx.renew(worker, None)
+            tx.stop(worker)
+        tx.notify("look")
+        return is_all, entries.decided
 
     def _settle(self, tx: Transaction, entries: Entries, situation: Situation) -> list[Report]:
         """Record what has ended; what of it came too late."""
