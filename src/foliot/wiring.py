@@ -108,6 +108,7 @@ class Parts:
             trace_url,
             made_of,
             engines=lambda: tuple(self.engines),
+            counts=self.shop.counts,
             credits=lambda: self.till.charged,
             registrar=registrar_defaults(),
             metrics_token=metrics_token(),

@@ -2,11 +2,13 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from foliot.books.configurations import compiled
+from foliot.books.decided import DecisionCounts, Fate
 from foliot.domain.instants import MICROSECONDS, moment_of, rfc3339
-from foliot.domain.runs import FINAL, Hold, Kind, Status
+from foliot.domain.runs import FINAL, Hold, Kind, Reason, Status, decision_of
 from foliot.stores.transaction import SqlTransaction
 from foliot.testing import World
 
@@ -14,6 +16,7 @@ Row = dict[str, Any]
 
 _OPEN = (Status.RUNNING, Status.WAITING)
 _HELD = (Hold.OVERLAP, Hold.PAUSED)
+_LET_GO = (Status.SKIPPED, Status.CANCELLED)
 
 
 class Books:
@@ -65,6 +68,25 @@ def check_books(world: World, *, covers: bool = True, is_clock_steady: bool = Tr
     for backfill in books.backfills:
         open_ones = [run for run in books.runs if run["backfill"] == backfill["ref"] and run["status"] not in FINAL]
         assert backfill["running"] == len(open_ones), f"backfill {backfill} has {open_ones} at {now}"
+
+
+def check_decision_counts(world: World, counts: Iterable[DecisionCounts]) -> None:
+    """All of them together have counted what the ledger has rows and gaps of, as long as none was removed."""
+    books = Books(world)
+    ended: Counter[str] = Counter()
+    decided: Counter[tuple[str, str]] = Counter()
+    for each in counts:
+        ended.update(each.ended)
+        decided.update({key: count for key, count in each.decided.items() if key[0] != Fate.HOLD})
+    assert +ended == Counter(run["status"] for run in books.runs if run["status"] in FINAL)
+    owed = Counter(_why(run["status"], run["reason"]) for run in books.runs if run["status"] in _LET_GO)
+    for gap in books.gaps:
+        owed[_why(Status.SKIPPED, gap["reason"])] += gap["size"]
+    assert decided == owed
+
+
+def _why(status: str, reason: str) -> tuple[str, str]:
+    return decision_of(Status(status), Reason(reason), None), reason
 
 
 def check_nothing_is_stuck(world: World) -> None:

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from foliot import Conflict, Context, Foliot, Invalid, NotFound
 from foliot.engine.settings import EngineSettings
 from foliot.testing import virtual
-from tests.engine.invariants import check_books, check_nothing_is_stuck
+from tests.engine.invariants import check_books, check_decision_counts, check_nothing_is_stuck
 from tests.engine.tampering import check_tampering
 from tests.engine.timelines import START, Job
 
@@ -72,6 +72,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.is_clock_steady = True
         self.was_limited = False
         self.at_work = app
+        self.counts = [app.parts.shop.counts, self.world.engine().counters]
 
     @initialize()
     def create_all(self) -> None:
@@ -152,6 +153,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.world.restart()
+        self.counts.append(self.world.engine().counters)
         self.is_alive = True
 
     @precondition(lambda self: self.is_alive)
@@ -169,6 +171,7 @@ class AnyOrder(RuleBasedStateMachine):
             # What a turn itself made ready is looked at 50 ms later.
             self.world.advance(seconds=0.1)
             check_nothing_is_stuck(self.world)
+        check_decision_counts(self.world, self.counts)
 
     def teardown(self) -> None:
         try:

@@ -12,7 +12,7 @@ from foliot.domain.instants import MICROSECONDS
 from foliot.stores.transaction import SqlTransaction
 from foliot.testing import World
 from tests.databases import PostgresqlServer
-from tests.engine.invariants import Books, check_books
+from tests.engine.invariants import Books, check_books, check_decision_counts
 from tests.engine.timelines import Failing, Job, a_world, at, clock, register_elsewhere, timeline
 
 
@@ -172,7 +172,7 @@ def test_a_fenced_worker_goes_on_under_a_new_number(postgresql_url: str) -> None
         assert {run.status for run in world.runs("job")} <= {"success", "running"}
 
 
-def test_a_report_for_a_run_that_is_over_is_refused_and_counted() -> None:
+def test_a_report_for_a_run_that_is_over_is_refused_and_counted_as_no_end() -> None:
     async def ends_itself(input: Any, ctx: Context) -> str:
         world.app.runs.terminate(ctx.run_id)
         return "too late"
@@ -182,6 +182,7 @@ def test_a_report_for_a_run_that_is_over_is_refused_and_counted() -> None:
         (run,) = world.runs("job")
         assert (run.status, run.reason, run.result) == ("cancelled", "terminated", None)
         assert world.engine().counters.refused == 1
+        check_decision_counts(world, [world.engine().counters, world.app.parts.shop.counts])
 
 
 @pytest.mark.parametrize("moment", ["12:04:59", "12:05", "12:05:30", "12:06", "12:09:59", "12:10", "12:11"])

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +13,12 @@ from starlette.testclient import TestClient
 
 from foliot import Context, Foliot
 from foliot.domain.pace import Pace
+from foliot.ports import Database, Transaction
 from foliot.stores.database import SqliteDatabase
 from foliot.testing import World, virtual
 from tests.faults.disks import pragma
 from tests.http.clients import People
+from tests.http.eventful import HOUR_OF_DECISIONS, an_eventful_hour
 
 HERE, ELSEWHERE = ("127.0.0.1", 1), ("192.0.2.7", 1)
 
@@ -37,8 +40,11 @@ def world(database_url: str) -> Iterator[World]:
 
 
 def client(world: World, address: tuple[str, int] = HERE) -> TestClient:
-    http = world.app.parts.http(Pace(1e6, 10**6))
-    return TestClient(http, client=address, raise_server_exceptions=False)
+    return asked_of(world.app, address)
+
+
+def asked_of(app: Foliot, address: tuple[str, int] = HERE) -> TestClient:
+    return TestClient(app.parts.http(Pace(1e6, 10**6)), client=address, raise_server_exceptions=False)
 
 
 def values(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -193,6 +199,72 @@ def test_metrics_say_what_was_missed_rescued_and_delivered_again(world: World) -
     assert value("foliot_slots_decided_total", fate="miss", reason="missed") == 3
     assert value("runs_skipped_overlap") == 2
     assert value("foliot_rescue_seconds_count", engine="native") == 1
+
+
+def counted(world: World, name: str) -> dict[tuple[str, ...], float]:
+    """By the labels of that metric, what was counted."""
+    found = values(client(world).get("/metrics").text).items()
+    return {tuple(said for _, said in labels): value for (of, labels), value in found if of == name and value}
+
+
+def test_counters_agree_with_the_ledger_whoever_has_decided(database_url: str) -> None:
+    """What verbs decided was not counted: skipped triggers and slots, and runs that were terminated or rejected."""
+    with an_eventful_hour(database_url) as world:
+        runs = world.runs("job")
+        ended, decided = (counted(world, f"foliot_{name}_total") for name in ("runs_ended", "slots_decided"))
+        skipped = counted(world, "runs_skipped_overlap")
+
+    assert ended == Counter((str(run.status),) for run in runs)
+    never_began = Counter((run.decision, str(run.reason)) for run in runs if run.decision != "start")
+    assert decided == {**never_began, ("hold", "overlap"): 1}
+    assert skipped[()] == never_began["skip", "overlap"] == 2
+    assert decided == Counter((fate, why) for fate, _, why in HOUR_OF_DECISIONS if fate not in ("start", "ask", "end"))
+
+
+class Undone(Exception):
+    pass
+
+
+class Hesitant:
+    """A database by which every transaction is undone once and then done again, as when somebody else was first."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+    def write(self, act: Callable[[Transaction], Any]) -> Any:
+        def undone(tx: Transaction) -> None:
+            act(tx)
+            raise Undone
+
+        with pytest.raises(Undone):
+            self._database.write(undone)
+        return self._database.write(act)
+
+
+def test_a_process_without_a_worker_counts_what_its_verbs_decide_once_however_often_they_are_tried(
+    database_url: str,
+) -> None:
+    app = Foliot(database_url, name="shop")
+    app.graph("job")(lambda: None)
+    app.schedules.create("job", target="job", manual=True)
+    app.parts.shop.database = Hesitant(app.parts.database)
+    first = app.schedules.trigger("job")
+    app.schedules.trigger("job")
+    app.runs.terminate(first.id)
+    found = values(asked_of(app).get("/metrics").text)
+    app.close()
+
+    def value(name: str, **labels: str) -> float:
+        return found[name, tuple(sorted(labels.items()))]
+
+    assert value("runs_skipped_overlap") == 1
+    assert value("foliot_slots_decided_total", fate="skip", reason="overlap") == 1
+    assert value("foliot_slots_decided_total", fate="cancel", reason="terminated") == 1
+    assert ("foliot_slots_decided_total", (("fate", "hold"), ("reason", "due"))) not in found
+    assert (value("foliot_runs_ended_total", status="skipped"), value("foliot_engines_working")) == (1, 0)
 
 
 @pytest.mark.parametrize(

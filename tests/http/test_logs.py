@@ -162,8 +162,10 @@ def test_a_run_that_was_to_stop_and_ends_with_its_worker_is_told_to_be_cancelled
         world.advance(seconds=1)
         app.runs.cancel(run.id)
         world.advance(seconds=5)
+        engine = world.engine()
         world.stop()
         world.advance(minutes=1)
+        assert engine.counters.ended["cancelled"] == 1
 
     shown = [(one["event"], one.get("reason")) for one in of(records, "decisions")]
     assert shown == [("start", None), ("cancel", "cancelled_by_user")]

@@ -175,7 +175,7 @@ FURTHER = (
                 "    tx.finish(finishes)\n",
             ),
         ),
-        "tests/engine/test_rescue.py::test_a_report_for_a_run_that_is_over_is_refused_and_counted",
+        "tests/engine/test_rescue.py::test_a_report_for_a_run_that_is_over_is_refused_and_counted_as_no_end",
     ),
     Mutant(
         "reports dropped",

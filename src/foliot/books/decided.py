@@ -1,11 +1,12 @@
 """What was decided of slots, as it is told afterwards: counted, and written in the log."""
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from foliot.domain.runs import Hold, Reason, Status
+from foliot.domain.runs import FINAL, Hold, Reason, Status
 from foliot.domain.slots import SlotKey, run_id, trace_id
 
 log = logging.getLogger("foliot.decisions")
@@ -54,6 +55,39 @@ def fate_of(status: Status, why: Reason | Hold | None) -> Fate:
             return Fate.START
         case Status.SUCCESS | Status.ERROR:
             return Fate.END
+
+
+_OTHER_VERDICTS = (Fate.HOLD, Fate.SKIP, Fate.MISS, Fate.CANCEL)
+"""Than to start."""
+
+
+class DecisionCounts:
+    """What was decided since somebody began to count: an engine its turns, or a process its verbs."""
+
+    def __init__(self) -> None:
+        self.ended: Counter[str] = Counter()
+        """Runs that are over, by status: as many rows of the ledger."""
+        self.decided: Counter[tuple[str, str]] = Counter()
+        """Slots that were held, skipped, missed or cancelled, by fate and reason."""
+
+    def count(self, decided: Iterable[DecidedSlot]) -> None:
+        """Add these, when what they say is committed."""
+        # Most of many are alike.
+        alike = Counter((each.status, each.why, each.size) for each in decided)
+        for (status, why, size), times in alike.items():
+            if size == 1:
+                self.count_runs(status, why, times)
+            else:
+                # The slots of a gap have no runs.
+                self.decided[fate_of(status, why), why or ""] += size * times
+
+    def count_runs(self, status: Status, why: Reason | Hold | None, times: int) -> None:
+        """Add so many runs that have come to this."""
+        if status in FINAL:
+            self.ended[status] += times
+        fate = fate_of(status, why)
+        if fate in _OTHER_VERDICTS:
+            self.decided[fate, why or ""] += times
 
 
 def is_told() -> bool:

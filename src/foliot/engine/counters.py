@@ -4,11 +4,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 
-from foliot.books.decided import Fate
+from foliot.books.decided import DecisionCounts
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.runs import Kind
+from foliot.domain.runs import Kind, Status
 from foliot.engine.settler import Report
-from foliot.engine.turn import Turn
+from foliot.engine.turn import Turn, recorded_in
 from foliot.ports import Launch
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -31,20 +31,17 @@ class Histogram:
         self.total += value * times
 
 
-class Counters:
+class Counters(DecisionCounts):
     """What happened since the start, for people and metrics."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.turns = 0
         self.started = 0
         self.started_by_kind: Counter[str] = Counter()
         self.redelivered = 0
         """Runs begun here that another delivery had begun before."""
         self.settled = 0
-        self.ended: Counter[str] = Counter()
-        """Outcomes recorded, by status."""
-        self.decided: Counter[tuple[str, str]] = Counter()
-        """Slots that were held, skipped, missed or cancelled, by fate and reason."""
         self.failed_launches = 0
         """Runs that ended because the gate was not there."""
         self.refused = 0
@@ -75,12 +72,20 @@ class Counters:
         if turn.rescued.runs and turn.rescued.after is not None:
             self.rescue_seconds.add(turn.rescued.after / MICROSECONDS)
         if reports:
-            self.ended.update(report.outcome.status for report in reports)
-        for decided in turn.decided:
-            self.decided[decided.fate, decided.why or ""] += decided.size
+            self._note_outcomes(recorded_in(turn, reports))
+        if turn.decided:
+            self.count(turn.decided)
         if turn.launches or reports:
             self.batch_sizes.add(len(turn.launches) + len(reports))
             self._note_starts(turn.launches, now)
+
+    def _note_outcomes(self, reports: Sequence[Report]) -> None:
+        # Most are successes, and all that there is to say of those is how many they are.
+        success = Status.SUCCESS
+        others = [report.outcome for report in reports if report.outcome.status is not success]
+        self.count_runs(success, None, len(reports) - len(others))
+        for (status, reason), times in Counter((other.status, other.reason) for other in others).items():
+            self.count_runs(status, reason, times)
 
     def _note_starts(self, launches: Sequence[Launch], now: int) -> None:
         self.started += len(launches)
@@ -95,7 +100,3 @@ class Counters:
         for (nominal_at, due_at), times in first.items():
             self.lateness.add(max(0, now - due_at) / MICROSECONDS, times)
             self.drift.add(abs(now - nominal_at) / MICROSECONDS, times)
-
-    def count(self, fate: Fate, reason: str) -> int:
-        """Slots of that fate, for that reason."""
-        return self.decided[fate, reason]

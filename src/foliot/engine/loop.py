@@ -463,6 +463,7 @@ class Engine:
         try:
             for _ in range(_LEAVES):
                 is_all, decided = await self._write(lambda tx: self._shift.leave(tx, self.worker, kept))
+                self.counters.count(decided)
                 if is_told():
                     tell(decided)
                 if is_all:

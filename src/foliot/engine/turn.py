@@ -96,13 +96,20 @@ class Turn(NamedTuple):
     """What did not start, and why; what has ended by no report, and what has asked something."""
 
 
+def recorded_in(turn: Turn, reports: Sequence[Report]) -> Sequence[Report]:
+    """Those of the reports that did not come too late."""
+    if not turn.refused:
+        return reports
+    refused = {report.launch.ref for report in turn.refused}
+    return [report for report in reports if report.launch.ref not in refused]
+
+
 def decided_in(turn: Turn, reports: Sequence[Report]) -> Iterator[DecidedSlot]:
     """All that a turn has decided, these reports recorded: what has ended, what does not start, what starts."""
-    refused = {report.launch.ref for report in turn.refused}
-    for report in reports:
+    for report in recorded_in(turn, reports):
         outcome, launch = report.outcome, report.launch
         # What asks something has not ended: whether it waits now, or was stopped meanwhile, is among the decided.
-        if outcome.question is None and launch.ref not in refused:
+        if outcome.question is None:
             fate = fate_of(outcome.status, outcome.reason)
             yield DecidedSlot(fate, _slot_of(launch), launch.attempt, outcome.status, outcome.reason)
     yield from turn.decided

@@ -9,10 +9,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric, UntypedMetricFamily
 from prometheus_client.registry import Collector
 
-from foliot.books.decided import Fate
+from foliot.books.decided import DecisionCounts, Fate
 from foliot.domain.errors import Unavailable
 from foliot.domain.instants import MICROSECONDS
-from foliot.domain.runs import Reason, Status
+from foliot.domain.runs import Reason
 from foliot.engine.counters import Counters, Histogram
 from foliot.engine.loop import Engine
 from foliot.http.service import Service
@@ -64,9 +64,12 @@ class Metrics(Collector):
     def collect(self) -> Iterator[Metric]:
         engines = self._service.engines()
         counters = [engine.counters for engine in engines]
-        yield from _of_seed(counters)
+        # Who decides is an engine in its turn, or a verb.
+        counts = [*counters, self._service.counts]
+        yield from _of_seed(counters, counts)
         yield from _of_engines(engines)
         yield from _of_counters(counters)
+        yield from _of_decisions(counts)
         charged = self._service.credits()
         yield CounterMetricFamily("foliot_credits_charged", "credits charged by this process", charged)
         yield from _of_database(backlog_of(self._service))
@@ -83,9 +86,9 @@ def backlog_of(service: Service) -> Backlog | None:
         return None
 
 
-def _of_seed(counters: Sequence[Counters]) -> Iterator[Metric]:
+def _of_seed(counters: Sequence[Counters], counts: Sequence[DecisionCounts]) -> Iterator[Metric]:
     """Under the names that they have always had, without the ending of a counter."""
-    skipped = sum(each.decided[Fate.SKIP, Reason.OVERLAP] for each in counters)
+    skipped = sum(each.decided[Fate.SKIP, Reason.OVERLAP] for each in counts)
     emitted = sum(each.started for each in counters)
     failed = sum(each.failed_launches for each in counters)
     yield UntypedMetricFamily("runs_emitted", "runs begun", emitted)
@@ -118,16 +121,17 @@ def _of_counters(counters: Sequence[Counters]) -> Iterator[Metric]:
     for kind, count in _summed([each.started_by_kind for each in counters]).items():
         started.add_metric([kind], count)
     yield started
-    ended = CounterMetricFamily("foliot_runs_ended", "runs ended, by what came of them", labels=["status"])
-    for status, count in _summed([each.ended for each in counters]).items():
-        # A run that waits for a person has reported, and not ended.
-        if status != Status.WAITING:
-            ended.add_metric([status], count)
+
+
+def _of_decisions(counts: Sequence[DecisionCounts]) -> Iterator[Metric]:
+    about = "runs that are over, also those that never began, by what came of them"
+    ended = CounterMetricFamily("foliot_runs_ended", about, labels=["status"])
+    for status, count in _summed([each.ended for each in counts]).items():
+        ended.add_metric([status], count)
     yield ended
-    decided = CounterMetricFamily(
-        "foliot_slots_decided", "slots that did not start, and why", labels=["fate", "reason"]
-    )
-    for (fate, reason), count in _summed([each.decided for each in counters]).items():
+    about = "slots, triggers and backfills that were held, skipped, missed or cancelled, and why"
+    decided = CounterMetricFamily("foliot_slots_decided", about, labels=["fate", "reason"])
+    for (fate, reason), count in _summed([each.decided for each in counts]).items():
         decided.add_metric([fate, reason], count)
     yield decided
 

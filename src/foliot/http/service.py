@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from foliot.books.decided import DecisionCounts
 from foliot.domain.registrar_defaults import RegistrarDefaults
 from foliot.engine.loop import Engine
 from foliot.execution.gate import LocalGate
@@ -55,6 +56,8 @@ class Service:
     made_of: Callable[[], MadeOf] = MadeOf
     engines: Callable[[], Sequence[Engine]] = tuple
     """Those of this process."""
+    counts: DecisionCounts = field(default_factory=DecisionCounts)
+    """What its verbs have decided since its start."""
     credits: Callable[[], int] = int
     """What it has charged since its start."""
     registrar: RegistrarDefaults = field(default_factory=RegistrarDefaults)

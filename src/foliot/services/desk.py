@@ -3,10 +3,11 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from foliot.books.configurations import Scheduled, scheduled
-from foliot.books.decided import DecidedSlot, is_told, tell
+from foliot.books.decided import DecidedSlot, DecisionCounts, is_told, tell
 from foliot.books.entries import Crew, Entries
 from foliot.books.permits import Permits
 from foliot.domain.access import LOCAL_PRINCIPAL, Principal, Right, check_right
@@ -99,6 +100,17 @@ class Shop:
         """Who takes letters to webhooks; None: nothing is sent from here."""
         self.registered = 0
         """How many of the program's targets are known to the database."""
+        self.counts = DecisionCounts()
+        """What the verbs of this process have decided."""
+        # Verbs are carried out on many threads.
+        self._counting = Lock()
+
+    def tell(self, decided: Sequence[DecidedSlot]) -> None:
+        """A verb that has decided this is committed: it is counted and written in the log."""
+        with self._counting:
+            self.counts.count(decided)
+        if is_told():
+            tell(decided)
 
     def carry_out(
         self,
@@ -201,8 +213,8 @@ class Desk:
             # Perhaps because it has just been done, by who told the same under the same key at the same time.
             self.check_new()
             raise
-        if written.decided and is_told():
-            tell(written.decided)
+        if written.decided:
+            self._shop.tell(written.decided)
         self._shop.registered = written.registered
         self._shop.wake(written.recalls, written.look_at)
         return written.result
