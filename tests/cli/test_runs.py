@@ -50,6 +50,21 @@ def test_a_timeout_without_waiting_means_nothing(foliot: CommandLine, schedule: 
     assert "give both" in foliot.refused(2, "schedule", "trigger", schedule, "--timeout", "5s")
 
 
+def test_a_timeout_that_is_no_span_is_refused_before_anything_is_begun(foliot: CommandLine, broken: str) -> None:
+    """It was refused when the run had been made already, so that whoever mended it and asked again had two."""
+    said = foliot.refused(2, "schedule", "trigger", broken, "--wait", "--timeout", "2")
+    assert "--timeout takes a duration such as '90s'" in said
+    assert foliot("run", "list", "--schedule", broken, "-o", "name") == ""
+    foliot("schedule", "trigger", broken, "--wait", code=1)
+    (run,) = foliot("run", "list", "--schedule", broken, "-o", "name").split()
+    foliot.refused(2, "run", "retry", run, "--wait", "--timeout", "5")
+    assert len(foliot.json("run", "show", run)["attempts"]) == 1
+    foliot("schedule", "edit", broken, "--cron", "0 9 * * *", "--yes")
+    past = ("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z")
+    foliot.refused(2, "schedule", "backfill", broken, *past, "--yes", "--wait", "--timeout", "3")
+    assert foliot("backfill", "list", broken, "-o", "name") == ""
+
+
 def test_runs_are_listed_by_what_they_are(foliot: CommandLine, broken: str) -> None:
     foliot("schedule", "trigger", broken, "--wait", code=1)
     (run,) = foliot.json("run", "list", "--schedule", broken, "--status", "error", "--kind", "manual")

@@ -37,7 +37,7 @@ class Deadline:
     """Until when somebody waits."""
 
     def __init__(self, timeout: str | None) -> None:
-        span = None if timeout is None else parse_duration("--timeout", timeout).total_seconds()
+        span = _seconds_of(timeout)
         self._clock = SystemClock()
         self._at = None if span is None else self._clock.steady() + span
 
@@ -73,8 +73,14 @@ def looks(client: "Client", deadline: Deadline, **about: str) -> Iterator[None]:
 
 
 def check_timeout(wait: bool, timeout: str | None) -> None:
+    """Invalid when it is no span, or nobody waits: said before anything is begun that nobody would then wait for."""
     if timeout is not None and not wait:
         raise Invalid("--timeout says how long to --wait: give both, or none of them")
+    _seconds_of(timeout)
+
+
+def _seconds_of(timeout: str | None) -> float | None:
+    return None if timeout is None else parse_duration("--timeout", timeout).total_seconds()
 
 
 def check_endless(session: Session) -> None:
