@@ -120,9 +120,20 @@ def test_what_has_no_end_is_not_written_as_one_whole(foliot: CommandLine) -> Non
             assert f"takes -o jsonl, a line for each, got -o {output}" in said
 
 
-def test_an_id_of_no_characters_is_refused_in_words(foliot: CommandLine) -> None:
-    assert "an id takes at least one character, got ''" in foliot.refused(2, "run", "show", "")
-    assert "an id takes at least one character, got ''" in foliot.refused(2, "schedule", "delete", "", "--yes")
+@pytest.mark.parametrize("nothing", ["", ".", ".."])
+def test_an_id_to_which_no_path_leads_is_refused_in_words(foliot: CommandLine, nothing: str) -> None:
+    """Dots led to the list, or to what is done to many schedules at once."""
+    for command in (
+        ("run", "show"),
+        ("run", "watch"),
+        ("schedule", "show"),
+        ("schedule", "pause"),
+        ("schedule", "delete", "--yes"),
+        ("schedule", "edit", "--timeout", "5m"),
+        ("grant", "show"),
+    ):
+        said = foliot.refused(2, *command, nothing)
+        assert f"an id takes at least one character, and is neither . nor .., got {nothing!r}" in said, command
 
 
 def test_a_run_that_is_not_there_is_not_found(foliot: CommandLine) -> None:

@@ -21,11 +21,14 @@ Limit = Annotated[int, Option(min=0, metavar="N", help="How many at most; 0 is a
 
 
 def path_of(*parts: object) -> str:
-    """Where something is on the server, whatever it is called; Invalid when it is called nothing."""
-    if "" in parts:
-        raise Invalid(
-            "an id takes at least one character, got '': `list` instead of this verb shows those that there are"
-        )
+    """Where something is on the server, whatever it is called; Invalid when no path leads to what is called so."""
+    for part in parts:
+        # Dots mean places in a path, also to those who pass it on: however they are written, they lead elsewhere.
+        if part in ("", ".", ".."):
+            raise Invalid(
+                f"an id takes at least one character, and is neither . nor .., got {part!r}: "
+                "`list` instead of this verb shows those that there are"
+            )
     return "".join(f"/{quote(str(part), safe='', errors='surrogatepass')}" for part in parts)
 
 
