@@ -62,6 +62,33 @@ def test_a_name_that_is_taken_is_a_conflict(foliot: CommandLine, name: str) -> N
     assert "there is a schedule" in foliot.refused(4, "schedule", "create", name, *DIGEST)
 
 
+def test_any_name_that_a_schedule_is_created_by_is_taken_by_every_command(foliot: CommandLine, name: str) -> None:
+    """One with a slash led to a path that is not there."""
+    called = f"{name}/Übersicht? 100%"
+    schedule = f"{name}-ubersicht-100"
+    assert foliot.json("schedule", "create", called, *DIGEST)["id"] == schedule
+    past = ("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z")
+    for command in (
+        ("schedule", "show", called),
+        ("schedule", "times", called),
+        ("schedule", "explain", called, "2030-01-01T08:00:00Z"),
+        ("schedule", "pause", called),
+        ("schedule", "resume", called),
+        ("schedule", "label", called, "--put", "team=mail"),
+        ("schedule", "trigger", called),
+        ("schedule", "skip", called, "2030-01-01T08:00:00Z"),
+        ("schedule", "backfill", called, *past, "--dry-run"),
+        ("schedule", "edit", called, "--timeout", "5m", "--yes"),
+        ("schedule", "export", called),
+        ("backfill", "list", called),
+        ("run", "list", "--schedule", called),
+        ("audit", "--schedule", called),
+        ("schedule", "delete", called, "--yes"),
+    ):
+        foliot(*command)
+    assert f"there is no schedule '{schedule}'" in foliot.refused(3, "schedule", "show", called)
+
+
 def test_one_thing_is_shown_in_every_form(foliot: CommandLine, name: str) -> None:
     foliot("schedule", "create", name, *DIGEST)
     assert foliot("schedule", "show", name, "-o", "name") == f"{name}\n"

@@ -9,7 +9,7 @@ from foliot.cli.consent import DryRun, Yes, check_meant
 from foliot.cli.given import check_range, input_given
 from foliot.cli.lazily import new_app
 from foliot.cli.output import Output
-from foliot.cli.session import Session, asking, path_of
+from foliot.cli.session import Session, asking, path_of, path_of_schedule
 from foliot.cli.views import BACKFILL
 from foliot.cli.waiting import Timeout, Wait, check_timeout, wait_for_backfill
 
@@ -46,7 +46,7 @@ def start_backfill(
     """
     check_timeout(wait, timeout)
     check_range(start, end)
-    path = path_of("schedules", schedule, "backfills")
+    path = path_of_schedule(schedule, "backfills")
     body: dict[str, Any] = {"start": start, "end": end, "which": which, "order": order}
     body |= {"concurrency": concurrency, "overlap": overlap, **input_given(input)}
     planned = session.client.post(path, {**body, "dry_run": True})
@@ -93,7 +93,7 @@ def list_backfills(
     Examples:
       foliot backfill list digest
     """
-    session.list(path_of("schedules", schedule, "backfills"), BACKFILL, 0)
+    session.list(path_of_schedule(schedule, "backfills"), BACKFILL, 0)
 
 
 @app.command("show")

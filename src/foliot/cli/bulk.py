@@ -11,7 +11,7 @@ from foliot.cli.filters import Filter, filtering
 from foliot.cli.given import labels_given
 from foliot.cli.output import Item, View
 from foliot.cli.progress import working
-from foliot.cli.session import Session, path_of
+from foliot.cli.session import Session, path_of, path_of_schedule
 from foliot.cli.views import SCHEDULE
 from foliot.domain.errors import Invalid, NotFound
 
@@ -55,8 +55,8 @@ def pause(
       foliot schedule pause --all --yes
     """
     said = {"note": note, "until": until}
-    if _is_one(schedule, which, all_, dry_run):
-        session.show(session.client.post(path_of("schedules", schedule, "pause"), said), SCHEDULE)
+    if (one := _one_meant(schedule, which, all_, dry_run)) is not None:
+        session.show(session.client.post(path_of_schedule(one, "pause"), said), SCHEDULE)
     else:
         _change_many(session, "pause", {**_reach(which, all_), **said}, yes, dry_run)
 
@@ -77,8 +77,8 @@ def resume(
       foliot schedule resume digest
       foliot schedule resume --label team=mail --yes
     """
-    if _is_one(schedule, which, all_, dry_run):
-        session.show(session.client.post(path_of("schedules", schedule, "resume")), SCHEDULE)
+    if (one := _one_meant(schedule, which, all_, dry_run)) is not None:
+        session.show(session.client.post(path_of_schedule(one, "resume")), SCHEDULE)
     else:
         _change_many(session, "resume", _reach(which, all_), yes, dry_run)
 
@@ -104,26 +104,25 @@ def label(
       foliot schedule label --target python:digest --put team=mail --yes
     """
     said: dict[str, Any] = {"set": labels_given(put, "--put") or {}, "remove": remove or []}
-    if not _is_one(schedule, which, all_, dry_run=False):
+    if (one := _one_meant(schedule, which, all_, dry_run=False)) is None:
         _change_many(session, "label", {**_reach(which, all_), **said}, yes, dry_run)
         return
-    body = {"filter": {"ids": [schedule]}, **said, "dry_run": dry_run}
+    body = {"filter": {"ids": [one]}, **said, "dry_run": dry_run}
     found = session.client.post("/schedules/label", body)
     if not found["found"]:
-        raise NotFound(f"there is no schedule {schedule!r}: `foliot schedule list` shows those that there are")
-    shown = session.client.get(path_of("schedules", schedule))
+        raise NotFound(f"there is no schedule {one!r}: `foliot schedule list` shows those that there are")
+    shown = session.client.get(path_of_schedule(one))
     if dry_run:
         left = {name: value for name, value in shown["labels"].items() if name not in said["remove"]}
         shown = {**shown, "labels": {**left, **said["set"]}}
     session.show(shown, SCHEDULE)
 
 
-def _is_one(schedule: str | None, which: Filter, everything: bool, dry_run: bool) -> bool:
-    if schedule is None:
-        return False
-    if which or everything or dry_run:
+def _one_meant(schedule: str | None, which: Filter, everything: bool, dry_run: bool) -> str | None:
+    """The schedule that is named; None when many are meant, and Invalid when both are said."""
+    if schedule is not None and (which or everything or dry_run):
         raise Invalid(f"say either {schedule!r} or which are meant: --label, --all and the like are for many")
-    return True
+    return schedule
 
 
 def _reach(which: Filter, everything: bool) -> dict[str, Any]:

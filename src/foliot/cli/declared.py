@@ -11,7 +11,7 @@ from foliot.cli.exits import FAILED
 from foliot.cli.given import document_in, text_in
 from foliot.cli.output import Item, Output, View, cell_text, columns_of
 from foliot.cli.progress import working
-from foliot.cli.session import Session, path_of
+from foliot.cli.session import Session, path_of_schedule
 from foliot.domain.errors import Invalid, NotFound, Refusal
 
 File = Annotated[str, Option("--file", "-f", metavar="FILE", help="The declared set, as YAML; - is standard input.")]
@@ -141,7 +141,7 @@ def _nothing_to_export(session: Session, names: Sequence[str]) -> Refusal:
     """NotFound, unless there are schedules of all these names."""
     for name in names:
         try:
-            session.client.get(path_of("schedules", name))
+            session.client.get(path_of_schedule(name))
         except NotFound as refusal:
             return refusal
     return Invalid(f"there is nothing to export named {', '.join(names)}: programs declare their own")

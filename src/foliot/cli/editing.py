@@ -9,7 +9,7 @@ from foliot.cli.completion import complete_schedules
 from foliot.cli.consent import DryRun, Yes, check_meant
 from foliot.cli.options import CLEARED, SOURCES, SPEC, cleared_of, describing
 from foliot.cli.output import Item, cell_text, columns_of
-from foliot.cli.session import Session, path_of
+from foliot.cli.session import Session, path_of_schedule
 from foliot.cli.views import SCHEDULE
 from foliot.domain.errors import Invalid, Refusal
 
@@ -61,12 +61,12 @@ def edit(
       foliot schedule edit digest --timeout 5m --clear retry --yes
       foliot schedule edit digest --timezone Europe/Paris --dry-run
     """
-    path = path_of("schedules", schedule)
+    path = path_of_schedule(schedule)
     found = session.client.get(path)
     changes = _changes(found, options, cleared_of(clear or ()))
     if not changes:
         raise Invalid("say what is to change: `foliot schedule edit --help` lists what can")
-    shown = session.client.post(path_of("schedules", schedule, "preview"), changes)
+    shown = session.client.post(path_of_schedule(schedule, "preview"), changes)
     if dry_run and not session.is_for_people:
         session.show({"id": found["id"], **shown}, SCHEDULE)
         return
@@ -83,7 +83,7 @@ def _oddities(session: Session, schedule: str) -> Iterator[str]:
     if session.is_quiet:
         return
     try:
-        shown = session.client.post(path_of("schedules", schedule, "preview"))
+        shown = session.client.post(path_of_schedule(schedule, "preview"))
     except Refusal:
         return
     yield from _warnings(shown)

@@ -12,7 +12,7 @@ from foliot.cli.filters import Filter, filtering
 from foliot.cli.given import check_range, input_given
 from foliot.cli.lazily import new_app
 from foliot.cli.output import View
-from foliot.cli.session import Limit, Session, asking, path_of, printing
+from foliot.cli.session import Limit, Session, asking, path_of_schedule, printing
 from foliot.cli.views import RUN, SCHEDULE
 from foliot.cli.waiting import Timeout, Wait, check_timeout, wait_for_run, watch_list
 from foliot.domain.instants import instant_of
@@ -66,9 +66,9 @@ def show(session: Session, schedule: ScheduleId) -> None:
       foliot schedule show digest
       foliot schedule show digest -o yaml
     """
-    found = session.client.get(path_of("schedules", schedule))
+    found = session.client.get(path_of_schedule(schedule))
     if found["policies"]["budget"] is not None:
-        found["budget_use"] = session.client.get(path_of("schedules", found["id"], "budget"))
+        found["budget_use"] = session.client.get(path_of_schedule(found["id"], "budget"))
     session.show(found, SCHEDULE)
 
 
@@ -90,7 +90,7 @@ def times(
     """
     check_range(start, end)
     query = {"start": start, "end": end, "count": count}
-    found = session.client.get(path_of("schedules", schedule, "times"), query)
+    found = session.client.get(path_of_schedule(schedule, "times"), query)
     session.show_all([{"at": moment} for moment in found["items"]], _TIME)
 
 
@@ -108,7 +108,7 @@ def explain(
       foliot schedule explain digest 2026-11-15T09:00:00Z
     """
     instant_of(at, "MOMENT")
-    found = session.client.get(path_of("schedules", schedule, "explain"), {"at": at})
+    found = session.client.get(path_of_schedule(schedule, "explain"), {"at": at})
     if session.is_for_people:
         print(found["sentence"])
     else:
@@ -141,7 +141,7 @@ def trigger(
     """
     check_timeout(wait, timeout)
     body = {"overlap": overlap, **input_given(input)}
-    run = session.client.post(path_of("schedules", schedule, "trigger"), body)
+    run = session.client.post(path_of_schedule(schedule, "trigger"), body)
     if wait:
         wait_for_run(session, run, timeout)
     else:
@@ -162,7 +162,7 @@ def skip(
       foliot schedule skip digest 2026-12-25T08:00:00Z
     """
     instant_of(at, "MOMENT")
-    session.show(session.client.post(path_of("schedules", schedule, "skip"), {"at": at}), RUN)
+    session.show(session.client.post(path_of_schedule(schedule, "skip"), {"at": at}), RUN)
 
 
 app.command("backfill")(asking(start_backfill))
@@ -179,7 +179,7 @@ def delete(session: Session, schedule: ScheduleId, yes: Yes = False, dry_run: Dr
       foliot schedule delete digest
       foliot schedule delete digest --yes
     """
-    found = session.client.get(path_of("schedules", schedule))
+    found = session.client.get(path_of_schedule(schedule))
     about = f"{found['id']}: {found['spec']['summary']}, {found['target']}, next {found['next_at'] or 'never'}"
     if found["app"] is not None:
         about += f"; {found['app']} declares it, and makes it again at its next start: pause it to keep it from running"
@@ -191,7 +191,7 @@ def delete(session: Session, schedule: ScheduleId, yes: Yes = False, dry_run: Dr
         return
     session.say(f"foliot: {about}")
     check_meant(f"Delete {found['id']}?", yes)
-    session.client.write("DELETE", path_of("schedules", found["id"]))
+    session.client.write("DELETE", path_of_schedule(found["id"]))
     session.say(f"foliot: {found['id']} is deleted")
     if not session.is_for_people:
         session.show(found, SCHEDULE)

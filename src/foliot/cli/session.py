@@ -13,6 +13,7 @@ from foliot.cli.bundles import Parameters, bundled, parameters_of
 from foliot.cli.output import Item, Output, View, print_document, print_item, print_items
 from foliot.cli.profile import api_key, read_profile, server_url
 from foliot.domain.errors import Invalid
+from foliot.domain.schedule import slug_of
 
 if TYPE_CHECKING:
     from foliot.cli.client import Client
@@ -30,6 +31,12 @@ def path_of(*parts: object) -> str:
                 "`list` instead of this verb shows those that there are"
             )
     return "".join(f"/{quote(str(part), safe='', errors='surrogatepass')}" for part in parts)
+
+
+def path_of_schedule(schedule: str, *parts: object) -> str:
+    """Where a schedule is, by its id or by any name that `create` takes: one with a slash would be several parts."""
+    path_of(schedule)
+    return path_of("schedules", slug_of(schedule), *parts)
 
 
 class Session:
