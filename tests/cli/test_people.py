@@ -28,6 +28,15 @@ def test_a_key_that_is_saved_is_the_profiles(foliot: CommandLine, tmp_path: Path
     foliot.refused(3, "schedule", "show", "absent")
 
 
+def test_no_key_is_made_whose_secret_nobody_would_see(foliot: CommandLine, name: str) -> None:
+    """Its id was printed, and that was all that anybody ever had of it."""
+    assert "--save keeps it, and -o json prints both" in foliot.refused(2, "key", "create", name, "-o", "name")
+    assert name not in foliot("key", "list", "--limit", "0")
+    made = foliot("key", "create", name, "--save", "-o", "name").strip()
+    foliot.environment["FOLIOT_KEY"] = ""
+    assert foliot("key", "show").startswith(f"fol_{made}")
+
+
 def test_the_key_that_commands_ask_by_is_shown_for_other_programs(foliot: CommandLine) -> None:
     assert foliot("key", "show").strip() == foliot.environment["FOLIOT_KEY"]
     foliot("key", "create", "laptop", "--save")

@@ -7,10 +7,10 @@ from typer import Argument, Option
 from foliot.cli.consent import Yes, check_meant
 from foliot.cli.given import moment_given
 from foliot.cli.lazily import new_app
-from foliot.cli.output import View
+from foliot.cli.output import Output, View
 from foliot.cli.profile import Profile, api_key, profile_path, read_profile, server_url, write_profile
 from foliot.cli.session import Limit, Session, asking, path_of
-from foliot.domain.errors import Conflict, NotFound
+from foliot.domain.errors import Conflict, Invalid, NotFound
 
 if TYPE_CHECKING:
     from foliot.services.people import ApiKey
@@ -61,6 +61,10 @@ def create_key(
       foliot key create ci --right read --expires 2027-01-01T00:00:00Z > ci.key
       foliot key create first --database sqlite:///foliot.db --save
     """
+    if session.output is Output.NAME and not save:
+        raise Invalid(
+            "-o name prints a key's id and not its secret, which is told once: --save keeps it, and -o json prints both"
+        )
     wanted = {"name": name, "user": user, "rights": right or None, "expires_at": moment_given("--expires", expires)}
     given = {option: value for option, value in wanted.items() if value is not None}
     made = session.client.post("/keys", given) if database is None else _made_in(database, given)
