@@ -57,6 +57,24 @@ def test_a_target_that_nobody_has_registered_is_warned_about(foliot: CommandLine
     assert foliot.run("schedule", "create", f"{name}-q", "--target", "diggest", "--manual", "-q").stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("when", "code"),
+    [
+        (("--at", "2020-01-01T00:00:00Z"), "exhausted"),
+        (("--cron", "0 9 29 2 *"), "rare"),
+        (("--cron", "*/7 * * * *"), "uneven_step"),
+    ],
+)
+def test_when_it_fires_is_warned_about_if_that_is_odd(
+    foliot: CommandLine, name: str, when: tuple[str, ...], code: str
+) -> None:
+    """One that could never fire was made without a word."""
+    made = foliot.run("schedule", "create", name, "--target", "digest", *when)
+    assert made.exit_code == 0
+    assert f"[{code}]" in made.stderr
+    assert foliot.run("schedule", "create", f"{name}-q", "--target", "digest", *when, "-q").stderr == ""
+
+
 def test_a_name_that_is_taken_is_a_conflict(foliot: CommandLine, name: str) -> None:
     foliot("schedule", "create", name, *DIGEST)
     assert "there is a schedule" in foliot.refused(4, "schedule", "create", name, *DIGEST)

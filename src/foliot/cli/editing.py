@@ -35,7 +35,7 @@ def create(
     wanted = {"name": name, **options} | ({} if user is None else {"user": user})
     made = session.client.post("/schedules", wanted)
     session.show(made, SCHEDULE)
-    for warning in _oddities(session, made["id"]):
+    for warning in _oddities(session, made):
         session.say(warning)
 
 
@@ -78,15 +78,20 @@ def edit(
     session.show(session.client.write("PATCH", path, changes, token=f'"{found["token"]}"'), SCHEDULE)
 
 
-def _oddities(session: Session, schedule: str) -> Iterator[str]:
+def _oddities(session: Session, made: Item) -> Iterator[str]:
     """What is odd about a schedule that is there; nothing for whoever may not look at it, or wants to hear nothing."""
     if session.is_quiet:
         return
     try:
-        shown = session.client.post(path_of_schedule(schedule, "preview"))
+        looks = [
+            session.client.post("/preview", {**made["spec"]["said"], "count": 1}),
+            # Nothing is to change: what is odd about its target.
+            session.client.post(path_of_schedule(made["id"], "preview")),
+        ]
     except Refusal:
         return
-    yield from _warnings(shown)
+    for shown in looks:
+        yield from _warnings(shown)
 
 
 def _warnings(shown: Item) -> Iterator[str]:
