@@ -147,3 +147,14 @@ def test_a_noted_entry_must_still_be_there(program: Foliot, how: str) -> None:
         _, wrong = chain(foliot, "--noted", noted)
         assert wrong == (said["last"], f"entry {said['last']} was noted and is not there: the end was cut off")
         assert "give --chain too" in foliot.refused(2, "audit", *foliot.where, "--noted", noted)
+
+
+def test_a_part_of_the_chain_cannot_be_asked_for(foliot: CommandLine) -> None:
+    """What was said besides was passed over: all of it was verified, as if it were that part."""
+    for option, value in (
+        ("--since", "2026-11-01T00:00:00Z"),
+        ("--until", "2026-11-01T00:00:00Z"),
+        ("--schedule", "x"),
+    ):
+        said = foliot.refused(2, "audit", "--chain", option, value)
+        assert f"--chain verifies all of the trail of changes: leave out {option}, or --chain" in said

@@ -65,6 +65,7 @@ def audit(
       foliot audit --chain
     """
     if chain:
+        _check_whole(since=since, until=until, schedule=schedule)
         _show_chain(session, run_chain(session, database, None if noted is None else noted_of(noted)))
         return
     if noted is not None:
@@ -81,6 +82,12 @@ def audit(
         session.show(found, _VIOLATION._replace(name="found"))
     if found["found"]:
         raise Exit(FAILED)
+
+
+def _check_whole(**narrowing: str | None) -> None:
+    """Invalid when only a part is meant: a chain is verified from its beginning to its end."""
+    if said := [f"--{name}" for name, value in narrowing.items() if value is not None]:
+        raise Invalid(f"--chain verifies all of the trail of changes: leave out {', '.join(said)}, or --chain")
 
 
 def run_audit(
