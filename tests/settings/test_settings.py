@@ -7,6 +7,7 @@ import pytest
 
 from foliot import Foliot, Invalid
 from foliot.cli.output import Output
+from foliot.cli.profile import Profile, keep_private, kept_key_path, write_profile
 from foliot.cli.settings import show
 from foliot.engine.settings import EngineSettings
 from foliot.settings import engine_settings, pace_of
@@ -157,6 +158,27 @@ def test_all_are_shown_with_their_origin_and_no_secret_is(
     assert listed["internal_secret"]["value"] == "(not shown)"
     show(output=Output.TABLE, quiet=True)
     assert "ORIGIN" not in capsys.readouterr().out
+
+
+def test_what_commands_have_of_the_profile_is_shown_with_it_as_its_origin(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It looked as if there were no key, and no server to be asked."""
+
+    def shown() -> list[tuple[str, str]]:
+        show(output=Output.JSON, quiet=True)
+        text = capsys.readouterr().out
+        assert SECRET not in text
+        listed = {one["name"]: one for one in json.loads(text)}
+        return [(listed[name]["value"], listed[name]["origin"]) for name in ("url", "key")]
+
+    assert shown() == [("http://127.0.0.1:8420", "default"), ("", "default")]
+    path = write_profile(Profile("http://127.0.0.1:1", SECRET))
+    assert shown() == [("http://127.0.0.1:1", f"file {path}"), ("(not shown)", f"file {path}")]
+    monkeypatch.setenv("FOLIOT_URL", "http://127.0.0.1:2")
+    assert shown() == [("http://127.0.0.1:2", "environment FOLIOT_URL"), ("", "default")]
+    kept = keep_private(kept_key_path("http://127.0.0.1:2"), f"{SECRET}\n")
+    assert shown()[1] == ("(not shown)", f"file {kept}")
 
 
 def test_lists_are_written_with_commas_or_as_lists(folder: Path) -> None:

@@ -25,6 +25,13 @@ class Profile(NamedTuple):
     key: str | None = None
 
 
+class KeptKey(NamedTuple):
+    """A key, and the file of this user's that it is kept in."""
+
+    key: str
+    path: Path
+
+
 def profile_path() -> Path:
     """Where the profile of this user is."""
     home = os.environ.get("XDG_CONFIG_HOME")
@@ -134,7 +141,10 @@ def api_key(file: str | None, profile: Profile, url: str) -> str | None:
     said, named = os.environ.get(KEY), os.environ.get(KEY_FILE)
     if said and named:
         raise Invalid(f"{KEY} and {KEY_FILE} are both set: say one of them")
-    return _read_key(KEY_FILE, named) if named else said or _kept_key(profile, url)
+    if named:
+        return _read_key(KEY_FILE, named)
+    kept = None if said else kept_key(profile, url)
+    return said or (None if kept is None else kept.key)
 
 
 def _read_key(name: str, file: str) -> str:
@@ -147,13 +157,15 @@ def _read_key(name: str, file: str) -> str:
     return key
 
 
-def _kept_key(profile: Profile, url: str) -> str | None:
+def kept_key(profile: Profile, url: str) -> KeptKey | None:
+    """By which key that server is asked where none is said; None when none is kept for it."""
     if profile.key is not None and (profile.url is None or is_same_server(profile.url, url)):
-        return profile.key
+        return KeptKey(profile.key, profile_path())
     path = kept_key_path(url)
     try:
-        return path.read_text().strip() or None
+        key = path.read_text().strip()
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} takes the key of {url}: {error}") from error
+    return KeptKey(key, path) if key else None

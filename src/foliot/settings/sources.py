@@ -14,6 +14,8 @@ from foliot.settings.table import CONFIG, DATABASE, TABLE, Setting
 
 T = TypeVar("T")
 
+NOT_SHOWN = "(not shown)"
+"""A secret, where somebody has said one."""
 _HERE = "foliot.toml"
 _FILE = "_file"
 _PASSWORD_OPTION = re.compile(r"[?&]\w*password=.", re.IGNORECASE)
@@ -58,7 +60,7 @@ class Settings:
         """The value as it was written, and nothing of what is secret."""
         said = self._said(setting)
         if setting.is_secret:
-            return "" if said is None else "(not shown)"
+            return "" if said is None else NOT_SHOWN
         if said is None:
             return "" if setting.default is None else setting.form.say(setting.default)
         return without_password(said.text) if setting is DATABASE else said.text
