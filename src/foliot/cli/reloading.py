@@ -12,8 +12,9 @@ from foliot.settings.table import STOP_GRACE
 
 _EVERY = 0.5
 """Seconds between two looks at the files."""
-_GRACE = "3s"
-"""How long runs may finish before a new start, unless the settings say; what does not is handed back."""
+GRACE = "3s"
+"""How long runs may finish before a new start and at the last stop, unless the settings say; what does not is handed
+back."""
 
 
 class Reloader:
@@ -45,7 +46,7 @@ class Reloader:
     def _run_until_change(self, seen: dict[Path, int]) -> int:
         environment = dict(os.environ)
         if read_settings().origin(STOP_GRACE) == "default":
-            environment[STOP_GRACE.variable] = _GRACE
+            environment[STOP_GRACE.variable] = GRACE
         # Ourselves, with the arguments that we were given.
         self._child = subprocess.Popen(  # noqa: S603
             self._command, env=environment, stdin=subprocess.PIPE, process_group=0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from foliot.cli.programs import folder_of
-from foliot.cli.reloading import Reloader
+from foliot.cli.reloading import GRACE, Reloader
 from foliot.cli.work import Database, Where, loaded, start
 from foliot.domain.errors import Invalid
 from foliot.settings.sources import Settings
@@ -27,7 +27,10 @@ def serve(
     database: Database = None,
     no_worker: Annotated[bool, Option("--no-worker", help="Only the API: workers are elsewhere.")] = False,
     no_api: Annotated[bool, Option("--no-api", help="Only the worker: nothing listens.")] = False,
-    reload: Annotated[bool, Option("--reload", help="Start again when a .py file of the program changes.")] = False,
+    reload: Annotated[
+        bool,
+        Option("--reload", help=f"Start again when a .py file of the program changes; runs have {GRACE} to finish."),
+    ] = False,
 ) -> None:
     """Run a program's schedules, and answer requests about them: the API and a worker in one process.
 
