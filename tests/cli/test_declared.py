@@ -155,6 +155,15 @@ def test_names_of_what_is_exported_can_be_chosen(foliot: CommandLine, file: Path
     assert "there is no schedule 'absent'" in foliot.refused(3, "schedule", "export", name, "absent")
 
 
+def test_who_deletes_what_is_declared_is_told_when_it_is_made_again(foliot: CommandLine, file: Path) -> None:
+    """Of a file's set it was said to be at its next start, which a file does not have."""
+    foliot("schedule", "apply", "-f", str(file), "--yes")
+    name = f"{set_in(file)} weekly"
+    again = f"{set_in(file)} declares it, and makes it again the next time that it starts or is applied"
+    assert again in foliot.run("schedule", "delete", name, "--yes").stderr
+    assert "1 created" in foliot("schedule", "apply", "-f", str(file), "--yes")
+
+
 def test_what_a_program_declares_is_there_but_not_exported(foliot: CommandLine, served: Served, name: str) -> None:
     served.program.schedules.upsert(name, target="digest", manual=True, app="another")
     said = foliot.refused(2, "schedule", "export", name)

@@ -182,7 +182,8 @@ def delete(session: Session, schedule: ScheduleId, yes: Yes = False, dry_run: Dr
     found = session.client.get(path_of_schedule(schedule))
     about = f"{found['id']}: {found['spec']['summary']}, {found['target']}, next {found['next_at'] or 'never'}"
     if found["app"] is not None:
-        about += f"; {found['app']} declares it, and makes it again at its next start: pause it to keep it from running"
+        again = "the next time that it starts or is applied"
+        about += f"; {found['app']} declares it, and makes it again {again}: pause it to keep it from running"
     if dry_run:
         if session.is_for_people:
             session.say(f"foliot: would delete {about}")
