@@ -1,6 +1,7 @@
 """A server that listens beside the engine, on a thread and an event loop of its own; and what signals mean."""
 
 import asyncio
+import errno
 import logging
 import os
 import selectors
@@ -199,5 +200,7 @@ def _bound(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
     except OSError as error:
         listening.close()
-        raise Unavailable(f"cannot listen on {host}:{port}: {error.strerror}: choose another with --port") from error
+        is_of_host = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
+        remedy = "name an address of this machine with --host" if is_of_host else "choose another with --port"
+        raise Unavailable(f"cannot listen on {host}:{port}: {error.strerror}: {remedy}") from error
     return listening

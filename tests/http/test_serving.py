@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from foliot import Unavailable
 from foliot.serving import Server
 
 
@@ -30,6 +31,15 @@ def test_no_answer_waits_for_the_one_before_it_to_be_acknowledged() -> None:
                 writer.close()
 
     assert asyncio.run(is_without_delay()) == 1
+
+
+@pytest.mark.parametrize("host", ["nohost.invalid", "192.0.2.1"])
+def test_who_cannot_listen_on_a_host_is_told_to_name_another(host: str) -> None:
+    """Another port was the advice, which is no better there."""
+    with pytest.raises(
+        Unavailable, match=f"cannot listen on {host}:8420: .*: name an address of this machine with --host"
+    ):
+        Server(None, host, 8420)
 
 
 async def _answer(scope: Any, receive: Any, send: Any) -> None:
