@@ -155,6 +155,35 @@ def test_names_of_what_is_exported_can_be_chosen(foliot: CommandLine, file: Path
     assert "there is no schedule 'absent'" in foliot.refused(3, "schedule", "export", name, "absent")
 
 
+def test_exports_of_single_schedules_are_applied_one_after_the_other(
+    foliot: CommandLine, name: str, tmp_path: Path
+) -> None:
+    """All were the set `exported`: applying the second paused what was in the first, as vanished."""
+    files = []
+    for part in ("one", "two"):
+        foliot("schedule", "create", f"{name} {part}", "--target", "digest", "--cron", "0 9 * * *")
+        files.append(tmp_path / f"{part}.yaml")
+        files[-1].write_text(foliot("schedule", "export", f"{name}-{part}"))
+    for file in files:
+        foliot("schedule", "apply", "-f", str(file), "--yes")
+    assert [set_in(file) for file in files] == [f"exported-{name}-one", f"exported-{name}-two"]
+    assert [foliot.json("schedule", "show", f"{name}-{part}")["standing"] for part in ("one", "two")] == ["active"] * 2
+
+
+def test_what_was_exported_and_applied_is_in_the_next_export_of_all(
+    foliot: CommandLine, name: str, tmp_path: Path
+) -> None:
+    """It was left out as of another set, so that applying the next export paused it."""
+    file = tmp_path / "exported.yaml"
+    for part in ("one", "two"):
+        foliot("schedule", "create", f"{name}-{part}", "--target", "digest", "--cron", "0 9 * * *")
+        written = yaml.safe_load(foliot("schedule", "export"))
+        mine = [one for one in written["schedules"] if one["name"].startswith(name)]
+        file.write_text(yaml.safe_dump({**written, "schedules": mine}))
+        foliot("schedule", "apply", "-f", str(file), "--yes")
+    assert [foliot.json("schedule", "show", f"{name}-{part}")["standing"] for part in ("one", "two")] == ["active"] * 2
+
+
 def test_who_deletes_what_is_declared_is_told_when_it_is_made_again(foliot: CommandLine, file: Path) -> None:
     """Of a file's set it was said to be at its next start, which a file does not have."""
     foliot("schedule", "apply", "-f", str(file), "--yes")

@@ -13,6 +13,7 @@ from foliot.cli.output import Item, Output, View, cell_text, columns_of
 from foliot.cli.progress import working
 from foliot.cli.session import Session, path_of_schedule
 from foliot.domain.errors import Invalid, NotFound, Refusal
+from foliot.domain.schedule import slug_of
 
 File = Annotated[str, Option("--file", "-f", metavar="FILE", help="The declared set, as YAML; - is standard input.")]
 SetName = Annotated[
@@ -44,6 +45,9 @@ _APPLIED = {
     "none": "as declared",
     "drifted": "drifted",
 }
+_EXPORTED = "exported"
+_LONGEST_SET = 100
+"""So many letters of a set's name can be asked for."""
 _VIEW = View({"ID": "id", "MEASURE": "measure", "MOVED": "moved", "NOTE": "note"})
 
 
@@ -107,12 +111,15 @@ def apply(
 
 def export(
     session: Session,
-    schedules: Annotated[list[str] | None, Argument(metavar="SCHEDULE", help="Only these names.")] = None,
+    schedules: Annotated[
+        list[str] | None, Argument(metavar="SCHEDULE", help="Only these, by their ids or names.")
+    ] = None,
     set_name: Annotated[str | None, Option("--set", metavar="NAME", help="Only those of this set.")] = None,
 ) -> None:
     """Write schedules as `apply` reads them: those of a set, those that are named, or all that nobody declares.
 
-    What vanished from its set, and is paused, is left out unless it is named.
+    What vanished from its set, and is paused, is left out unless it is named. Without --set the set is called exported,
+    with the names behind it where some are given: what is applied under one name pauses what else was.
 
     \b
     Examples:
@@ -122,19 +129,32 @@ def export(
     items = list(session.client.items("/declared", {"set": set_name}))
     if set_name is not None and not items:
         raise NotFound(f"there is no set {set_name!r} with anything in it: `foliot schedule list` shows what there is")
-    others = sorted({item["set"] for item in items} - {None, set_name})
-    if others and not schedules:
+    called = set_name or _EXPORTED
+    if not schedules:
+        items = _of_set(session, items, called)
+    else:
+        items = _named(session, items, schedules)
+        called = set_name or "-".join([_EXPORTED, *(slug_of(item["name"]) for item in items)])[:_LONGEST_SET]
+    _print_set(session, called, [{"name": item["name"], **item["options"]} for item in items])
+
+
+def _named(session: Session, items: Sequence[Item], schedules: Sequence[str]) -> list[Item]:
+    """Those of these ids or names; NotFound or Invalid when one of them is not there, or not to be exported."""
+    wanted = {slug_of(name): name for name in schedules}
+    found = [item for item in items if slug_of(item["name"]) in wanted]
+    if missing := {*wanted} - {slug_of(item["name"]) for item in found}:
+        raise _nothing_to_export(session, sorted(wanted[one] for one in missing))
+    return found
+
+
+def _of_set(session: Session, items: Sequence[Item], called: str) -> list[Item]:
+    """What is in that set, and what is in none: what the file leaves out is paused when it is applied."""
+    if others := sorted({item["set"] for item in items} - {None, called}):
         session.say(f"foliot: schedules of other sets are left out, export each by --set: {', '.join(others)}")
-        items = [item for item in items if item["set"] not in others]
-    if not schedules and (gone := sum(item["vanished"] for item in items)):
+    items = [item for item in items if item["set"] in (None, called)]
+    if gone := sum(item["vanished"] for item in items):
         session.say(f"foliot: {gone} that vanished from the set, and are paused, are left out")
-        items = [item for item in items if not item["vanished"]]
-    written = [{"name": item["name"], **item["options"]} for item in items]
-    if schedules:
-        written = [one for one in written if one["name"] in schedules]
-        if missing := set(schedules) - {one["name"] for one in written}:
-            raise _nothing_to_export(session, sorted(missing))
-    _print_set(session, set_name or "exported", written)
+    return [item for item in items if not item["vanished"]]
 
 
 def _nothing_to_export(session: Session, names: Sequence[str]) -> Refusal:
