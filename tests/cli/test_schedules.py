@@ -189,6 +189,16 @@ def test_an_edit_changes_what_is_given_and_shows_its_effect_first(foliot: Comman
     assert zone["labels"] == {"team": "mail"}
 
 
+def test_an_edit_that_changes_nothing_says_so(foliot: CommandLine, name: str) -> None:
+    """Nothing was said, as if nothing had been looked at; nor of another grant, which is a change."""
+    foliot("schedule", "create", name, *DIGEST)
+    same = foliot.run("schedule", "edit", name, "--cron", "0 9 * * *", "--dry-run")
+    assert (same.exit_code, same.stderr) == (0, f"foliot: nothing changes: {name} is like that already\n")
+    grant = foliot.json("schedule", "show", name)["grant"]
+    other = foliot.run("schedule", "edit", name, "--grant", "another", "--dry-run")
+    assert other.stderr == f"grant  {grant} -> another\n"
+
+
 def test_an_edit_of_nothing_or_of_what_is_cleared_too_is_refused(foliot: CommandLine, name: str) -> None:
     foliot("schedule", "create", name, *DIGEST)
     assert "say what is to change" in foliot.refused(2, "schedule", "edit", name)

@@ -70,7 +70,7 @@ def edit(
     if dry_run and not session.is_for_people:
         session.show({"id": found["id"], **shown}, SCHEDULE)
         return
-    for line in _effect(shown):
+    for line in _effect(found, shown, changes.get("grant", found["grant"])):
         session.say(line)
     if dry_run:
         return
@@ -116,9 +116,13 @@ def _changes(found: Item, options: dict[str, Any], cleared: list[str]) -> dict[s
     return changes | {name: value for name, value in {**kept, **given}.items() if name not in cleared}
 
 
-def _effect(shown: Item) -> Iterator[str]:
+def _effect(found: Item, shown: Item, grant: str) -> Iterator[str]:
     """What changes, field by field, how that moves the next times, and what is odd about them."""
     changes = [(one["field"], f"{_said(one['now'])} -> {_said(one['wanted'])}") for one in shown["changes"]]
+    if grant != found["grant"]:
+        changes.append(("grant", f"{found['grant']} -> {grant}"))
+    if not changes:
+        yield f"foliot: nothing changes: {found['id']} is like that already"
     yield from columns_of([["when" if field == "spec" else field, text] for field, text in changes])
     if any(field == "spec" for field, _ in changes):
         yield shown["sentence"]
