@@ -10,6 +10,13 @@ from foliot.domain.schedule import json_text, labels_of, relabelled, slug_of, ta
 from tests.builders import HOUR, NOON, a_paused_state, a_state
 
 
+def nested(levels: int) -> list[Any]:
+    deep: list[Any] = []
+    for _ in range(levels - 1):
+        deep = [deep]
+    return deep
+
+
 class TestPause:
     def test_a_schedule_that_nobody_paused_is_not_paused(self) -> None:
         assert not a_state().is_paused(NOON)
@@ -108,11 +115,13 @@ class TestJson:
                 json_text("input", value)
 
     def test_nesting_without_end_is_refused_by_name(self) -> None:
-        deep: list[Any] = []
-        for _ in range(100_000):
-            deep = [deep]
         with pytest.raises(Invalid, match="input takes what JSON can say"):
-            json_text("input", deep)
+            json_text("input", nested(100_000))
+
+    def test_a_value_is_kept_as_deep_as_everybody_can_read_it(self) -> None:
+        assert json_text("input", nested(100)) is not None
+        with pytest.raises(Invalid, match="input takes JSON of at most 100 levels: make it flatter"):
+            json_text("input", nested(101))
 
     def test_a_value_too_long_is_refused_by_name(self) -> None:
         with pytest.raises(Invalid, match="memo takes at most 1,000,000 characters of JSON, got 1,000,002"):

@@ -8,9 +8,12 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from foliot.domain.errors import Invalid
+from foliot.domain.nesting import is_deeper
 
 LONGEST_ID = 100
 LONGEST_JSON = 1_000_000
+DEEPEST_KEPT = 100
+"""Levels of JSON that is kept: whoever reads it, from wherever, can."""
 _LONGEST_TEXT = 1000
 MOST_LABELS = 100
 """Of one schedule."""
@@ -175,7 +178,7 @@ def relabelled(labels: Mapping[str, str], put: Mapping[str, str], gone: Collecti
 
 
 def json_text(name: str, value: Any) -> str | None:
-    """The value as JSON, the same text for the same value; None for None. Invalid when it is not JSON or too long."""
+    """The value as JSON, the same text for the same value; None for None. Invalid when it is not JSON, or too much."""
     if value is None:
         return None
     try:
@@ -185,6 +188,8 @@ def json_text(name: str, value: Any) -> str | None:
     # Its letters count, not the escapes that they are kept as.
     if len(text) > LONGEST_JSON and (length := _length(value)) > LONGEST_JSON:
         raise Invalid(f"{name} takes at most {LONGEST_JSON:,} characters of JSON, got {length:,}")
+    if is_deeper(text.encode(), DEEPEST_KEPT):
+        raise Invalid(f"{name} takes JSON of at most {DEEPEST_KEPT} levels: make it flatter, or keep it as text")
     return text
 
 

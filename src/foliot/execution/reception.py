@@ -6,9 +6,10 @@ from typing import NoReturn
 from foliot.domain.credits import Usage, usage_of
 from foliot.domain.errors import Invalid
 from foliot.domain.events import SUCCEEDED, ErrorCode, Final, UsageReport
+from foliot.domain.nesting import is_deeper
 from foliot.domain.questions import asked_of
 from foliot.domain.runs import Reason, Status
-from foliot.domain.schedule import LONGEST_JSON, json_text
+from foliot.domain.schedule import DEEPEST_KEPT, LONGEST_JSON, json_text
 from foliot.domain.settlement import Outcome
 from foliot.execution.executing import words_of
 
@@ -81,11 +82,11 @@ def _success(result: object, words: str | None) -> Outcome:
 
 
 def _kept(result: object) -> str | None:
-    """The result as JSON; a ValueError when it is none, or too long."""
+    """The result as JSON; a ValueError when it is none, or too much."""
     if not isinstance(result, str):
         raise Invalid(f"a Final takes its result as JSON text, got {got(result)}: `success_of` makes it of any value")
     value = json.loads(result, parse_constant=_no_number)
-    if result.isascii() and len(result) <= LONGEST_JSON:
+    if result.isascii() and len(result) <= LONGEST_JSON and not is_deeper(result.encode(), DEEPEST_KEPT):
         return result
     return json_text("result", value)
 

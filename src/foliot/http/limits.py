@@ -1,7 +1,7 @@
 """Limits: how large and how deep a request may be, how long it may take to arrive, and how often one may be made."""
 
 import asyncio
-import re
+import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from math import ceil
@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from foliot.domain.access import Principal
 from foliot.domain.errors import TooMany
+from foliot.domain.nesting import is_deeper
 from foliot.domain.pace import Bucket, Pace, draw, full
 from foliot.http.errors import problem
 from foliot.ports import Clock
@@ -21,9 +22,7 @@ DEEPEST_JSON = 32
 SLOWEST_BODY = 30.0
 """Seconds for the whole of it."""
 _MOST_BUCKETS = 10_000
-_TEXT = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
-_PAIR = re.compile(rb"\[\]|\{\}")
-_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_UTF_8 = ("utf-8", "utf-8-sig")
 
 
 class RateLimits:
@@ -75,7 +74,11 @@ class BodyLimits:
             return
         if body is None:
             await _refuse(scope, send, 413, "too_large", f"a request takes at most {LARGEST_BODY:,} bytes: send less")
-        elif depth_of(body) > DEEPEST_JSON:
+        elif (encoding := json.detect_encoding(body)) not in _UTF_8:
+            # Whoever reads JSON would take that too, and whoever looks at it before would see something else.
+            rule = f"a body takes JSON in UTF-8, and this looks like {encoding.upper()}: encode its text as UTF-8"
+            await _refuse(scope, send, 400, "unreadable", rule)
+        elif is_deeper(body, DEEPEST_JSON):
             # Whatever it says that it is: all that is read here is read as JSON.
             rule = f"JSON is taken {DEEPEST_JSON} levels deep: send it flatter"
             await _refuse(scope, send, 400, "too_deep", rule)
@@ -99,22 +102,6 @@ async def _read(scope: Scope, receive: Receive) -> bytes | None:
             return None
         if not message.get("more_body"):
             return b"".join(parts)
-
-
-def depth_of(body: bytes) -> int:
-    """How deep brackets are nested in it, outside of texts; one more than is taken when it is deeper than that.
-
-    Each pass takes away the innermost pairs, at the speed of the machine: nobody can make it slow.
-    """
-    rest = _TEXT.sub(b"", body).translate(None, _NO_BRACKETS)
-    for depth in range(DEEPEST_JSON + 1):
-        if not rest:
-            return depth
-        before, rest = rest, _PAIR.sub(b"", rest)
-        if rest == before:
-            # It is no JSON: whoever reads it goes in as deep as brackets are opened, at most.
-            return min(depth + rest.count(b"[") + rest.count(b"{"), DEEPEST_JSON + 1)
-    return DEEPEST_JSON + 1
 
 
 def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
