@@ -430,6 +430,39 @@ def test_where_acts_of_a_kind_fail_each_is_done_while_there_is_time(sqlite: Stag
     assert len(commits) == 2
 
 
+def test_who_is_interrupted_as_his_is_tried_along_with_others_does_not_get_the_lead(sqlite: Stage) -> None:
+    """He was put in line again when that failed, had the lead and did not know: nobody wrote any more."""
+    main = threading.main_thread().ident
+    assert main is not None
+    entered, is_gone, kind = threading.Event(), threading.Event(), object()
+
+    def leads(tx: SqlTransaction) -> None:
+        entered.set()
+        assert are_waiting(sqlite.database, 2)
+
+    def fails_for_both(tx: Any, names: Sequence[str]) -> list[str]:
+        sqlite.clock.at += SECOND
+        if len(names) == 1:
+            return [*names]
+        signal.pthread_kill(main, signal.SIGINT)
+        # One that arrives just before the wait begins does not end it.
+        while not is_gone.wait(2):
+            signal.pthread_kill(main, signal.SIGINT)
+        raise _MishapError
+
+    with ThreadPoolExecutor(3) as threads:
+        led = threads.submit(sqlite.write, leads)
+        entered.wait()
+        first = threads.submit(sqlite.write, Joint(kind, "first", fails_for_both))
+        assert are_waiting(sqlite.database, 1)
+        with pytest.raises(KeyboardInterrupt):
+            sqlite.write(Joint(kind, "mine", fails_for_both))
+        is_gone.set()
+        assert (led.result(20), first.result(20)) == (None, "first")
+        threads.submit(sqlite.write, a_target("later")).result(20)
+    assert targets(sqlite) == {"python:later"}
+
+
 def test_who_holds_up_an_event_loop_does_nothing_along_with_his_own(sqlite: Stage) -> None:
     some = _AtOnce()
 

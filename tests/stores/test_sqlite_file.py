@@ -15,6 +15,7 @@ import pytest
 from foliot.domain.errors import Conflict, Invalid, Unavailable
 from foliot.rows import ScheduleFilter
 from foliot.stores.database import open_database
+from foliot.stores.transaction import SqlTransaction
 from tests.stores.stage import HandClock, Stage
 
 HOLD_THE_FILE = """
@@ -141,6 +142,15 @@ def test_a_reader_is_only_a_reader(sqlite: Stage) -> None:
     assert sqlite.read(lambda tx: tx._all("PRAGMA query_only")) == [(1,)]
     with pytest.raises(Unavailable, match="readonly"):
         sqlite.read(lambda tx: tx._do("DELETE FROM runs"))
+
+
+def test_who_reads_waits_for_nobody_else_who_reads(sqlite: Stage) -> None:
+    """With fifteen long ones under way a short one waited: on the loop of the server, and all of it stood still."""
+
+    def among(others: int) -> Callable[[SqlTransaction], int]:
+        return lambda _: 0 if not others else 1 + sqlite.database.snapshot(among(others - 1))
+
+    assert sqlite.database.snapshot(among(40)) == 40
 
 
 def test_what_is_written_is_in_the_file_when_it_is_closed(url: str, tmp_path: Path) -> None:

@@ -77,6 +77,8 @@ class SqliteDatabase:
         self._readers = create_engine(
             URL.create("sqlite", database=f"file:{quoted_path(self.path)}", query={"mode": "ro", "uri": "true"}),
             poolclass=KeptConnections,
+            # As many as there are threads that read: the loop of the server, which reads too, must not wait for one.
+            pool_size=0,
             connect_args={"isolation_level": None},
             hide_parameters=True,
         )

@@ -14,7 +14,7 @@ _MOST_ALONG = 64
 class Waiting:
     """A thread that waits to write: until somebody has done it along with his own, or until it has the lead."""
 
-    __slots__ = ("_bell", "act", "answer", "error", "goes_alone", "leads", "thread")
+    __slots__ = ("_bell", "act", "answer", "error", "goes_alone", "is_gone", "leads", "thread")
 
     def __init__(self, act: Callable[[Any], Any] | None, thread: int) -> None:
         self.act = act
@@ -22,6 +22,8 @@ class Waiting:
         self.leads = False
         self.goes_alone = False
         """Whether it was tried along with others, and could not be done."""
+        self.is_gone = False
+        """Whether it was interrupted as it waited: it must never have the lead, for it would not know."""
         self.answer: Any = None
         self.error: BaseException | None = None
         self._bell = threading.Lock()
@@ -89,24 +91,28 @@ class WriteQueue:
 
     def has_along(self, first: Waiting) -> bool:
         """Whether the next in line can be done along with it; not while somebody in a hurry leads, or waits to."""
-        if self._is_hasty or self._in_front or first.goes_alone or not isinstance(first.act, Joint):
-            return False
-        return bool(self._others) and not self._others[0].goes_alone and first.act.goes_with(self._others[0].act)
+        with self._changing:
+            return self._goes_along(first)
 
     def along_with(self, first: Waiting) -> list[Waiting]:
         """Those next in line who can be done along with that one."""
         found: list[Waiting] = []
         with self._changing:
-            while len(found) < _MOST_ALONG and self.has_along(first):
+            while len(found) < _MOST_ALONG and self._goes_along(first):
                 found.append(self._others.popleft())
         return found
 
+    def _goes_along(self, first: Waiting) -> bool:
+        if self._is_hasty or self._in_front or first.goes_alone or not isinstance(first.act, Joint):
+            return False
+        return bool(self._others) and not self._others[0].goes_alone and first.act.goes_with(self._others[0].act)
+
     def give_back(self, several: Sequence[Waiting]) -> None:
-        """They could not be done along with others: each is next in line again, and goes alone."""
+        """They could not be done along with others: each that still waits is next in line again, and goes alone."""
         for waiting in several:
             waiting.goes_alone = True
         with self._changing:
-            self._others.extendleft(reversed(several))
+            self._others.extendleft(waiting for waiting in reversed(several) if not waiting.is_gone)
 
     def leave(self) -> None:
         """Somebody else has the lead now, if anybody waits for it."""
@@ -123,6 +129,7 @@ class WriteQueue:
     def _withdraw(self, waiting: Waiting) -> None:
         """It was interrupted as it waited: nobody does it, unless somebody is at it already."""
         with self._changing:
+            waiting.is_gone = True
             for line in (self._in_front, self._others):
                 if waiting in line:
                     line.remove(waiting)
