@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,6 +12,7 @@ from foliot.domain.access import Right
 from foliot.domain.pace import Pace
 from foliot.http.application import application
 from foliot.http.asking import Asked, AskedByService, answered, needs
+from foliot.http.routing import _AT_ONCE as AT_ONCE
 from foliot.http.routing import brief, router_at
 from tests.diet import on_both_every_day
 from tests.http.clients import People
@@ -44,6 +46,18 @@ async def loop(asked: Asked) -> object:
     return answered(f'"{here()}"')
 
 
+_begun = threading.Semaphore(0)
+_over = threading.Event()
+
+
+@router.get("/endless")
+@needs(Right.READ)
+def endless(asked: Asked) -> object:
+    """Takes as long as the longest audit."""
+    _begun.release()
+    return answered(str(_over.wait(30)).lower())
+
+
 @pytest.fixture
 def client(people: People) -> Iterator[TestClient]:
     served: object = people.someone().app
@@ -61,6 +75,23 @@ def test_what_takes_a_moment_is_done_at_once_where_nothing_is_waited_for(
     assert client.get("/long").json().startswith("foliot-api")
     assert client.get("/short?count=10").json().startswith("foliot-api")
     assert (client.get("/short?count=9").json() == on_the_loop) == (database_kind == "sqlite")
+
+
+def test_however_many_take_long_it_is_still_told_who_comes_and_how_the_process_is(
+    client: TestClient, people: People
+) -> None:
+    """Sixteen audits kept everybody out, and the process was taken for dead."""
+    _over.clear()
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        try:
+            stuck = [threads.submit(client.get, "/endless") for _ in range(AT_ONCE)]
+            assert all(_begun.acquire(timeout=20) for _ in stuck)
+            assert client.get("/readyz").status_code == 200
+            assert client.get("/loop", headers={"Authorization": "Bearer nobody's"}).status_code == 401
+            assert not any(each.done() for each in stuck)
+        finally:
+            _over.set()
+        assert [each.result().json() for each in stuck] == [True] * AT_ONCE
 
 
 def test_nothing_of_a_request_is_parsed_before_it_is_known_who_asks(people: People) -> None:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from foliot.domain.access import Principal, Right, check_right
 from foliot.domain.errors import Invalid, Unidentified
 from foliot.http.doors import SIGNER
-from foliot.http.routing import Guard, GuardedBy, in_thread
+from foliot.http.routing import Guard, GuardedBy, at_the_door, in_thread
 from foliot.http.schemas import written
 from foliot.http.service import Service
 from foliot.services.desk import Caller, Once, Told, ToldBefore
@@ -235,7 +235,7 @@ async def _principal(request: Request, service: Service) -> Principal:
         if not service.doorkeeper.has_met(token):
             # Each costs a look at the database: who has no key has no more of them than who has one.
             request.app.state.strangers.spend_of(f"whoever comes from {_address(request)} with keys that are new here")
-        principal = await in_thread(known)
+        principal = await at_the_door(known)
     if principal is None:
         raise Unidentified("that key opens nothing: it is unknown, expired or revoked; ask for another")
     return principal

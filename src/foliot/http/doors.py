@@ -25,7 +25,7 @@ from foliot.domain.service_tokens import (
     service_of,
 )
 from foliot.domain.signing import SIGNATURE_HEADER, TOLERANCE, is_signed
-from foliot.http.routing import in_thread
+from foliot.http.routing import at_the_door
 from foliot.ports import Clock, Database, Transaction
 from foliot.rows import AnswerRow
 
@@ -134,7 +134,7 @@ class ServiceDoor:
         if self._tokens is None:
             raise TokenRefused("it is not the secret, and no tokens are taken")
         token = self._tokens.judged(text)
-        if token.is_once and not await in_thread(_is_first_use, self._database, token):
+        if token.is_once and not await at_the_door(_is_first_use, self._database, token):
             raise TokenRefused("it was good for one request, and was used")
         return KnownService(token.service)
 

@@ -29,6 +29,10 @@ _BRIEF = "__foliot_brief__"
 _AT_ONCE = 16
 """Handlers that are carried out at once. There is one interpreter: with more of them each would only wait longer."""
 _THREADS = ThreadPoolExecutor(_AT_ONCE, "foliot-api")
+_AT_THE_DOOR = 4
+_DOOR = ThreadPoolExecutor(_AT_THE_DOOR, "foliot-door")
+"""For looks that take a moment and that all others wait for: who comes, and whether this process is well. However many
+handlers take long, these do not wait behind them."""
 
 
 class GuardedBy(NamedTuple):
@@ -54,6 +58,11 @@ def brief(when: Callable[[Mapping[str, Any]], bool] = lambda _: True) -> Callabl
 async def in_thread(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Carry it out where it may wait, and nobody for it."""
     return await asyncio.get_running_loop().run_in_executor(_THREADS, partial(act, *args, **kwargs))
+
+
+async def at_the_door(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The same for a look that nobody who takes long may be in the way of."""
+    return await asyncio.get_running_loop().run_in_executor(_DOOR, partial(act, *args, **kwargs))
 
 
 class GuardedRoute(APIRoute):
@@ -98,7 +107,9 @@ def _handled(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     said = signature(endpoint)
     seen = [parameter for name, parameter in said.parameters.items() if name not in guarded]
     request = next((parameter.name for parameter in seen if parameter.annotation is Request), None)
-    carry_out = endpoint if iscoroutinefunction(endpoint) else partial(in_thread, endpoint)
+    # What needs no guard tells how this process is.
+    waits = in_thread if guarded else at_the_door
+    carry_out = endpoint if iscoroutinefunction(endpoint) else partial(waits, endpoint)
     is_brief: Callable[[Mapping[str, Any]], bool] = getattr(endpoint, _BRIEF, lambda _: False)
 
     @wraps(endpoint)

@@ -10,7 +10,7 @@ from foliot.domain.errors import Invalid
 from foliot.domain.schedule import slug_of
 from foliot.http.asking import Asked, needs
 from foliot.http.openapi import also, routes
-from foliot.http.routing import in_thread
+from foliot.http.routing import at_the_door, in_thread
 from foliot.http.streams import EventStream, StreamReader
 
 router = routes("/events", "events")
@@ -43,7 +43,7 @@ async def listen(
 
     async def is_let_in() -> bool:
         known = asked.service.doorkeeper.known(key)
-        return (await in_thread(known) if callable(known) else known) == asked.principal
+        return (await at_the_door(known) if callable(known) else known) == asked.principal
 
     listener = StreamReader(asked.principal, None if schedule is None else slug_of(schedule), wanted, last_event_id)
     streams.join(listener)
