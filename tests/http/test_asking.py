@@ -114,3 +114,36 @@ def test_a_write_with_a_parameter_that_is_not_known_is_not_carried_out(people: P
 
 def test_who_looks_whether_it_lives_may_say_anything(people: People) -> None:
     assert people.nobody.get("/healthz?probe=1").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("runs?status=success&status=error", "status"),
+        ("schedules?limit=5&limit=5", "limit"),
+        ("schedules?label=team=mail&sort=id&sort=next", "sort"),
+    ],
+)
+def test_what_is_taken_once_is_not_taken_twice(people: People, path: str, name: str) -> None:
+    """The last one was taken, and who had asked for both was told of one."""
+    answer = people.ann.get(f"/api/v1/{path}")
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == f"{name} is taken once, and was given 2 times: ask for one after the other"
+
+
+def test_what_takes_several_is_given_several_times(people: People) -> None:
+    assert people.ann.get("/api/v1/schedules?label=team=mail&label=stage=live").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Idempotency-Key", "If-Match"])
+def test_a_header_that_says_who_asks_or_for_what_comes_once(people: People, name: str) -> None:
+    """The first was taken; whoever stands in between may have judged the last."""
+    both = [("Authorization", people.ann.headers["authorization"]), (name, "one"), (name, "two")]
+    answer = people.nobody.post("/api/v1/preview", headers=both, json={"every": "1h"})
+    assert answer.status_code == 400
+    assert f"the header {name} is taken once" in answer.json()["detail"]
+
+
+def test_a_plus_that_a_url_made_a_space_is_told_how_to_be_written(people: People) -> None:
+    answer = people.ann.get("/api/v1/runs?since=2026-03-28T00:00:00+01:00")
+    assert (answer.status_code, "in a URL write + as %2B" in answer.json()["detail"]) == (422, True)

@@ -8,6 +8,7 @@ import re
 import socket
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -31,6 +32,7 @@ from foliot.http.traffic import Traffic
 from foliot.serving import Server
 from tests.http.belongings import a_world
 from tests.http.clients import People
+from tests.http.service_clients import BY_SECRET, DECISION_SECRET, SECRET
 
 JSON = {"Content-Type": "application/json"}
 
@@ -192,6 +194,31 @@ def test_who_comes_with_keys_that_open_nothing_waits_and_those_who_are_known_do_
     assert people.ann.get("/api/v1/schedules/absent").status_code == 404
     # What is no key at all is not looked up.
     assert come("fol_nonsense").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/api/internal/graphs", {"Authorization": "Bearer a-guess"}),
+        ("/api/internal/graphs", {}),
+        ("/webhooks/decisions/absent~1", {"Foliot-Signature": "t=1,v1=00"}),
+    ],
+)
+def test_who_guesses_what_services_show_waits_and_the_services_do_not(
+    program: Foliot, path: str, shown: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each guess was a line in the log, and there was no end of them."""
+    access = replace(BY_SECRET, decision_secrets=(DECISION_SECRET,))
+    http = program.parts.http(Pace(per_second=0.001, burst=5), access)
+    client = TestClient(http, raise_server_exceptions=False)
+    method = "POST" if "webhooks" in path else "GET"
+
+    codes = [client.request(method, path, headers=shown).status_code for _ in range(10)]
+
+    assert codes == [401] * 5 + [429] * 5
+    assert len([record for record in caplog.records if "not let in" in record.getMessage()]) <= 5
+    known = [client.get("/api/internal/graphs", headers={"Authorization": f"Bearer {SECRET}"}) for _ in range(10)]
+    assert {answer.status_code for answer in known} == {200}
 
 
 def test_answers_tell_browsers_to_be_careful(people: People) -> None:

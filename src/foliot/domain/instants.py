@@ -32,7 +32,9 @@ def _read(text: str, name: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise Invalid(f"{name} takes a moment such as 2026-11-15T09:00:00Z, got {text[:64]!r}") from None
+        # What a plus has become in a URL.
+        remedy = ": in a URL write + as %2B" if " " in text[11:] else ""
+        raise Invalid(f"{name} takes a moment such as 2026-11-15T09:00:00Z, got {text[:64]!r}{remedy}") from None
 
 
 @lru_cache(maxsize=4096)

@@ -1,10 +1,13 @@
 """Who asks, by which right, and under which key: what every handler of the API is given."""
 
 import json
-from collections.abc import Callable, Mapping
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from hashlib import sha256
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -12,13 +15,16 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from foliot.domain.access import Principal, Right, check_right
-from foliot.domain.errors import Invalid, Unidentified
+from foliot.domain.errors import Invalid, Malformed, Unidentified
+from foliot.domain.signing import SIGNATURE_HEADER
 from foliot.http.doors import SIGNER
 from foliot.http.routing import Guard, GuardedBy, at_the_door, in_thread
 from foliot.http.schemas import written
 from foliot.http.service import Service
 from foliot.services.desk import Caller, Once, Told, ToldBefore
 from foliot.services.verbs import Verbs
+
+log = logging.getLogger("foliot.http")
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -35,6 +41,8 @@ LONGEST_KEY = 255
 """Of an Idempotency-Key."""
 _LARGE = 64 * 1024
 _READING = ("GET", "HEAD")
+_ONCE = (b"authorization", b"idempotency-key", b"if-match", SIGNATURE_HEADER.lower().encode())
+"""Headers that say who asks, and for what: of two of them somebody in between may have judged the other."""
 
 Needed = Right | str
 
@@ -62,16 +70,23 @@ def is_of_service(request: Request) -> bool:
 
 
 def note_parameters(route: APIRoute) -> None:
-    """Know, once for all its requests, what may stand in the query of a route."""
-    setattr(route.endpoint, _PARAMETERS, [field.alias for field in route.dependant.query_params])
+    """Know, once for all its requests, what may stand in the query of a route, and whether more than once."""
+    known = {field.alias: _takes_several(field.field_info.annotation) for field in route.dependant.query_params}
+    setattr(route.endpoint, _PARAMETERS, known)
+
+
+def _takes_several(annotation: Any) -> bool:
+    return any(get_origin(kind) is list for kind in (annotation, *get_args(annotation)))
 
 
 def _check_query(request: Request) -> None:
-    """Invalid for what the route does not know: who is not told that it was ignored takes it for done."""
+    """Invalid for what the route does not know, or takes once: who is not told what was ignored takes it for done."""
     if not request.scope["query_string"]:
         return
-    known: list[str] = getattr(request.scope["route"].endpoint, _PARAMETERS)
-    for name in request.query_params:
+    known: dict[str, bool] = getattr(request.scope["route"].endpoint, _PARAMETERS)
+    for name, times in Counter(name for name, _ in request.query_params.multi_items()).items():
+        if name in known and times > 1 and not known[name]:
+            raise Invalid(f"{name} is taken once, and was given {times} times: ask for one after the other")
         if name not in known:
             near = get_close_matches(name[:100], known, 1)
             # As it is described: `path` itself has what tells our framework of slashes.
@@ -167,7 +182,9 @@ async def ask_service_once(request: Request) -> Ask:
 async def ask_signed(request: Request) -> Ask:
     """Whoever has signed the message: known by the secret, and acting for those whom the message names."""
     service: Service = request.app.state.service
-    await service.door.check_signed(request)
+    _check_headers(request)
+    with _few_refused(request):
+        await service.door.check_signed(request)
     return _ask_of(request, SIGNER, None, "")
 
 
@@ -202,7 +219,28 @@ AskedByService = Annotated[Ask, GuardedBy(ask_service_once)]
 """The same where services ask."""
 
 
+def _check_headers(request: Request) -> None:
+    """Malformed when one comes twice of which there is one."""
+    given = [name for name, _ in request.scope["headers"] if name in _ONCE]
+    if len(given) > 1 and (twice := [name.decode().title() for name, times in Counter(given).items() if times > 1]):
+        raise Malformed(f"the header {twice[0]} is taken once, and came several times: send the one that is meant")
+
+
+@contextmanager
+def _few_refused(request: Request) -> Iterator[None]:
+    """TooMany for an address from which many come who are not let in. Who is let in is not counted."""
+    try:
+        yield
+    except Unidentified as refusal:
+        request.app.state.strangers.spend_of(f"whoever comes from {_address(request)} and is not let in")
+        if refusal.__cause__ is not None:
+            extra = {"request_id": request.state.request_id}
+            log.warning("a service was not let in: %s", refusal.__cause__, extra=extra)
+        raise
+
+
 async def _permitted(request: Request, right: Right) -> Principal:
+    _check_headers(request)
     principal = await _principal(request, request.app.state.service)
     # For the record of the request.
     request.state.user = principal.user
@@ -214,7 +252,9 @@ async def _permitted(request: Request, right: Right) -> Principal:
 
 async def _service(request: Request) -> Principal:
     service: Service = request.app.state.service
-    principal = (await service.door.identify(request)).principal
+    _check_headers(request)
+    with _few_refused(request):
+        principal = (await service.door.identify(request)).principal
     _check_query(request)
     return principal
 

@@ -1,7 +1,6 @@
 """Which service asks: by a secret that is shared with it, or by a token that it brings."""
 
 import hmac
-import logging
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -28,8 +27,6 @@ from foliot.domain.signing import SIGNATURE_HEADER, TOLERANCE, is_signed
 from foliot.http.routing import at_the_door
 from foliot.ports import Clock, Database, Transaction
 from foliot.rows import AnswerRow
-
-log = logging.getLogger("foliot.http")
 
 SERVICE_HEADER = "Foliot-Service"
 """What a service calls itself that comes with the shared secret; a token says it itself."""
@@ -107,7 +104,7 @@ class ServiceDoor:
             raise Unidentified(_UNSIGNED)
 
     async def identify(self, request: Request) -> KnownService:
-        """Who it is; Unidentified for everybody else, Unavailable where nobody could come at all."""
+        """Who it is. Unidentified for others, its cause for our log; Unavailable where nobody could come at all."""
         if not self._secrets and self._tokens is None:
             remedy = "set FOLIOT_INTERNAL_SECRET, or FOLIOT_JWT_ALGORITHM and FOLIOT_JWT_KEY"
             raise Unavailable(f"no service can be known here, so none is let in: {remedy}, and start again")
@@ -120,8 +117,7 @@ class ServiceDoor:
         try:
             return await self._by_token(text)
         except TokenRefused as refusal:
-            log.warning("a service was not let in: %s", refusal, extra={"request_id": request.state.request_id})
-            raise Unidentified(_REFUSED) from None
+            raise Unidentified(_REFUSED) from refusal
 
     def _is_secret(self, header: str, text: str) -> bool:
         if len(header) > _LONGEST_HEADER or len(text) > LONGEST_SECRET or not text:

@@ -193,7 +193,8 @@ class KeyVerbs:
         most = principal.rights if is_own or known is None else RIGHTS[_role_of_user(owner, known.role)]
         if wanted is not None and not wanted <= most:
             lacking = ", ".join(sorted(wanted - most))
-            raise Invalid(f"a key of {owner} cannot have the right to {lacking}: its owner has it not")
+            who = "the key that it is made with" if is_own and principal.key is not None else "its owner"
+            raise Invalid(f"a key of {owner} cannot have the right to {lacking}: {who} has it not")
         if wanted is None:
             return most if is_own else frozenset(Right)
         return wanted
