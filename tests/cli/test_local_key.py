@@ -240,6 +240,25 @@ def test_what_is_said_at_the_start_is_where_what_next_and_what_is_odd(program: F
     assert said[7:] == ["Stop it with Ctrl-C."]
 
 
+def test_a_schedule_whose_zone_is_not_known_here_is_told_of_and_does_not_stop_the_start(
+    program: Foliot, server: Server
+) -> None:
+    """It did: the list of what comes next could not be made, and so there was no service."""
+    program.schedules.create("abroad", cron="0 9 * * *", target="python:tick", timezone="Europe/Paris")
+    program.schedules.create("by-hand", manual=True, target="python:tick")
+    replaced = (
+        "UPDATE schedules SET spec = replace(replace(spec, 'Europe/Paris', 'Mars/Olympus'), 'UTC', 'Mars/Olympus')"
+    )
+    program.parts.database.write(lambda tx: tx._do(replaced))
+
+    said = welcome(program, server, find_key(program, server)).splitlines()
+
+    assert said[3].startswith("  next  abroad  ")
+    assert said[4].startswith("warning: abroad is set aside: timezone takes an IANA name such as 'Europe/Berlin'")
+    assert said[4].endswith("got 'Mars/Olympus' [unreadable]")
+    assert program.schedules.get("by-hand").standing == "active"
+
+
 def test_an_api_without_a_worker_says_so(program: Foliot, server: Server) -> None:
     said = welcome(program, server, is_worker=False).splitlines()
     assert said[0].endswith("nothing runs in this process, on SQLite nothing else can: leave out --no-worker")

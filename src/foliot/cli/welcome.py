@@ -7,6 +7,7 @@ from typing import NamedTuple
 from foliot.app import Foliot
 from foliot.cli.local_key import FoundKey
 from foliot.domain.durations import say_roughly
+from foliot.domain.errors import Invalid
 from foliot.domain.instants import moment_of
 from foliot.services.views import Schedule
 from foliot.serving import Server
@@ -14,6 +15,7 @@ from foliot.serving import Server
 _SHOWN = 3
 _MOST_LOOKED_AT = 1000
 _MOST_WARNINGS = 5
+_UNREADABLE = "unreadable"
 
 
 class Fire(NamedTuple):
@@ -55,15 +57,27 @@ def _short(path: Path) -> str:
 def _next(program: Foliot, schedules: list[Schedule]) -> list[Fire]:
     """The next fires of all schedules: those that fire soonest have them among them."""
     soonest = sorted((s.next_at, s.id) for s in schedules if s.next_at is not None and not s.paused)[:_SHOWN]
-    fires = [Fire(at, schedule) for _, schedule in soonest for at in program.schedules.times(schedule, count=_SHOWN)]
-    return sorted(fires)[:_SHOWN]
+    return sorted(fire for at, schedule in soonest for fire in _fires(program, schedule, at))[:_SHOWN]
+
+
+def _fires(program: Foliot, schedule: str, next_at: datetime) -> list[Fire]:
+    try:
+        return [Fire(at, schedule) for at in program.schedules.times(schedule, count=_SHOWN)]
+    except Invalid:
+        # Its zone may not be known here: among the warnings it is told that.
+        return [Fire(next_at, schedule)]
 
 
 def _warnings(schedules: list[Schedule], now: int) -> list[str]:
     """The first of each kind that a schedule's spec has."""
     told: dict[tuple[str, str], str] = {}
     for schedule in schedules:
-        for warning in schedule.spec.warnings(now):
+        try:
+            odd = schedule.spec.warnings(now)
+        except Invalid as refusal:
+            told[schedule.id, _UNREADABLE] = f"warning: {schedule.id} is set aside: {refusal} [{_UNREADABLE}]"
+            continue
+        for warning in odd:
             told.setdefault((schedule.id, warning.code), f"warning: {schedule.id}: {warning.message} [{warning.code}]")
     lines = list(told.values())
     more = len(lines) - _MOST_WARNINGS

@@ -406,7 +406,11 @@ def _next_at(row: ScheduleRow, state: State, now: int, marked: Collection[int]) 
 
 
 def _is_manual(spec: str) -> bool:
-    times = compiled(spec)
+    try:
+        times = compiled(spec)
+    except Invalid:
+        # Its zone may be known elsewhere and not here.
+        return bool(json.loads(spec)["manual"])
     return times.next_after(times.almanac.first - 1) is None
 
 
