@@ -13,7 +13,7 @@ _GUARD = """\
             try:
                 guard.exec_driver_sql("SELECT pg_advisory_unlock(7)")
                 guard.close()
-            except DBAPIError:
+            except OperationalError:
                 guard.invalidate()
 
     def _connect(self, pool: Pool) -> Connection:
