@@ -221,10 +221,17 @@ class Judge:
             return
         if cursor["pause_from"] is not None and (cursor["pause_to"] is None or moment.now < cursor["pause_to"]):
             self.accuse("pauses hold", f"{name} started while its schedule was paused")
-        if cursor["remaining"] == 0:
+        if cursor["remaining"] == 0 and not self._is_given_back(moment, row["schedule_ref"]):
             self.accuse("limits hold", f"{name} started when no starts were left")
         if row["schedule_ref"] in moment.deleted:
             self.accuse("the deleted is gone", f"{name} started though its schedule was deleted")
+
+    def _is_given_back(self, moment: reasons.Moment, schedule_ref: int) -> bool:
+        """Whether a start of the schedule's was given back at that moment: the gate has turned its run away."""
+        return any(
+            run["schedule_ref"] == schedule_ref and run["status"] == Status.SKIPPED and run["token"] > 0
+            for run in (self.shadow.runs[ref] for ref in moment.touched if ref in self.shadow.runs)
+        )
 
     def _judge_move(self, caller: Suspect, moment: reasons.Moment, old: Row, row: Row, name: str) -> None:
         before, after = Status(old["status"]), Status(row["status"])
