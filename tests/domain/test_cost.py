@@ -6,6 +6,8 @@ from datetime import timedelta
 import pytest
 
 from foliot import Calendar, Interval, Invalid, Spec
+from foliot.domain.clock_changes import seconds_lost
+from foliot.domain.comparison import compare
 from tests.builders import at
 from tests.calls import calls
 
@@ -54,6 +56,32 @@ def test_a_spec_that_never_matches_is_refused_in_a_bounded_number_of_steps() -> 
 def test_a_century_of_seconds_is_counted_by_pages() -> None:
     times = Spec(cron=("* * * * * *",), timezone="America/New_York").compile()
     assert calls(lambda: times.count_between(0, 100 * 366 * 86_400)) < 150_000
+
+
+MANY_INTERVALS = tuple(Interval(second * SECOND) for second in range(3, 103))
+
+
+@pytest.mark.parametrize("cron", [(), ("0 9 * * *",)])
+def test_what_would_take_long_to_count_is_bounded_in_a_few_steps(cron: tuple[str, ...]) -> None:
+    """A hundred intervals of half a century took half a minute, and whoever wrote meanwhile waited."""
+    exclude = (Calendar(second="7", minute="*", hour="*"),)
+    times = Spec(cron=cron, intervals=MANY_INTERVALS, timezone="America/New_York", exclude=exclude).compile()
+    assert calls(lambda: times.count_roughly(0, NOW)) < 2_000
+    count = times.count_roughly(0, NOW)
+    assert not count.is_exact
+    assert NOW * 0.5 < count.number <= NOW + 1
+
+
+def test_an_edit_is_compared_in_a_bounded_number_of_steps_whatever_comes_between() -> None:
+    before, after = Spec(cron=("0 0 29 2 *",)).compile(), Spec(intervals=MANY_INTERVALS).compile()
+    assert calls(lambda: compare(before, after, NOW, 20)) < 500_000
+
+
+def test_what_gaps_remove_is_found_at_once_for_all_of_their_seconds() -> None:
+    """Each second of each gap of two centuries was held against each exclusion: a minute for one preview."""
+    exclude = tuple(Calendar(second=str(second), minute="*", hour="*", year="1970-2198") for second in range(60))
+    times = Spec(cron=("* * * * * *",), timezone="America/New_York", exclude=exclude).compile()
+    assert calls(lambda: list(seconds_lost(times, NOW, times.almanac.last))) < 200_000
 
 
 def test_creating_a_spec_and_asking_once_works_out_only_what_is_asked() -> None:

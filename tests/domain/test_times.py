@@ -169,3 +169,15 @@ def test_threads_that_share_a_compiled_spec_find_the_same_instants() -> None:
                 assert list(pool.map(answers, [shared] * len(asked), asked)) == expected
     finally:
         sys.setswitchinterval(interval)
+
+
+@pytest.mark.parametrize("cron", [(), ("30 9 * * *",)])
+def test_what_is_counted_roughly_is_never_less_than_there_is(cron: tuple[str, ...]) -> None:
+    intervals = tuple(Interval(timedelta(hours=hours)) for hours in (5, 7, 11, 13, 17))
+    times = Spec(cron=cron, intervals=intervals, exclude=(Calendar(hour="3"),)).compile()
+    start, end = at("1980-01-01T00:00:00Z"), at("2060-01-01T00:00:00Z")
+    exact, rough = times.count_between(start, end), times.count_roughly(start, end)
+    assert not rough.is_exact
+    assert exact <= rough.number
+    assert times.count_roughly(start, start + 86_400) == (times.count_between(start, start + 86_400), True)
+    assert times.count_roughly(end, start).number == 0

@@ -21,10 +21,12 @@ from foliot.domain.durations import DAY, MINUTE
 from foliot.domain.marks import every_nth, seconds_of
 from foliot.domain.pages import NO_ROWS, PAGE_BITS, PAGE_DAYS, DayKey, Numbering, Page, RegularDay
 from foliot.domain.periods import Period, PeriodSearch
-from foliot.domain.wall_days import ClockGroup, WallDays, grouped
-from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, Range, Zone
+from foliot.domain.wall_days import ClockGroup, WallDays, grouped, shown_seconds
+from foliot.domain.zones import FIRST_INSTANT, LAST_INSTANT, ClockGap, Range, Zone
 
 _MOST_REGULAR_DAYS_KEPT = 256
+_QUICK = 400
+"""Pages, times intervals, that are counted in less than a second."""
 LAST_PAGE = LAST_INSTANT // DAY >> PAGE_BITS
 
 
@@ -84,11 +86,29 @@ class Almanac:
             grain = gcd(grain, *(number for period in self._periods for number in period), *self._at)
         return grain if grain % MINUTE == 0 else gcd(grain, MINUTE)
 
-    def may_skip(self, instant: int, wall: int) -> bool:
-        """Whether a wall-clock second in the gap that ends at the instant is one that would have fired."""
-        shown = Range(wall, wall + self.grain)
-        excluded = any(group.marks_on_wall(shown, self.grain) for group in self._exclusions)
-        return self.first <= instant <= self.last and not excluded
+    def lost_in(self, gap: ClockGap, group: ClockGroup) -> tuple[int, ...]:
+        """The wall-clock seconds in the gap at which the group would have fired."""
+        if not self.first <= gap.instant <= self.last:
+            return ()
+        marks = group.marks_on_wall(gap.wall, self.grain)
+        for exclusion in self._exclusions if marks else ():
+            marks &= ~exclusion.marks_on_wall(gap.wall, self.grain)
+        return shown_seconds(marks, gap.wall, self.grain)
+
+    def rough_count(self, start: int, end: int) -> int | None:
+        """No more instants than that are from start to end; None where they are counted quickly.
+
+        Where several intervals meet no day is like another, and each would have to be looked at.
+        """
+        start, end = max(start, self.first), min(end, self.last)
+        pages = (end - start) // (PAGE_DAYS * DAY) + 1
+        if len(self._periods) < 2 or pages * len(self._periods) <= _QUICK:
+            return None
+        on_grid = (end - start) // self.grain + 1
+        if self.groups:
+            return on_grid
+        of_periods = (max(0, (end - period.next_from(start)) // period.every + 1) for period in self._periods)
+        return min(on_grid, sum(of_periods) + len(self._at))
 
     def surely_fires(self, instant: int) -> bool:
         """Proves cheaply, where it can, that there is an instant: an interval that nothing excludes, or a calendar on a

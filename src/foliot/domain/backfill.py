@@ -120,12 +120,16 @@ class Progress(NamedTuple):
 
 
 def progress_of(times: Times, backfill: Backfill, elapsed: int) -> Progress:
-    """What has come of it since so many microseconds, by the spec as it is now."""
-    total = times.count_between(backfill.first, backfill.last)
+    """What has come of it since so many microseconds, by the spec as it is now; roughly, where counting takes long."""
+    total, is_exact = times.count_roughly(backfill.first, backfill.last)
     if backfill.direction is Direction.OLDEST_FIRST:
-        passed = times.count_between(backfill.first, min(backfill.done_to, backfill.last))
+        passed_over = backfill.first, min(backfill.done_to, backfill.last)
     else:
-        passed = times.count_between(max(backfill.done_to, backfill.first), backfill.last)
+        passed_over = max(backfill.done_to, backfill.first), backfill.last
+    if is_exact:
+        passed = times.count_between(*passed_over)
+    else:
+        passed = total * max(0, passed_over[1] - passed_over[0] + 1) // (backfill.last - backfill.first + 1)
     done = max(0, passed - backfill.running)
     return Progress(total, done, (total - done) * elapsed // done if done and elapsed > 0 else None)
 

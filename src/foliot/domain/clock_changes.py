@@ -1,5 +1,6 @@
 """What clock changes do to a spec's times: which are shifted, skipped or repeated."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -46,11 +47,10 @@ def clock_changes(times: Times, start: int, end: int) -> list[ClockChange]:
     for group in almanac.groups:
         steady = group.hour == HOUR.all and group.gap is GapRule.SKIP and group.fold is FoldRule.BOTH
         for gap in zone.gaps_within(start, end):
-            seconds = group.seconds_on_wall(gap.wall, almanac.grain)
-            if group.gap is GapRule.SHIFT:
-                touched = seconds if times.matches(gap.instant) else ()
+            if group.gap is GapRule.SKIP:
+                touched = almanac.lost_in(gap, group)
             else:
-                touched = tuple(second for second in seconds if almanac.may_skip(gap.instant, second))
+                touched = group.seconds_on_wall(gap.wall, almanac.grain) if times.matches(gap.instant) else ()
             found.append(ClockChange(gap.instant, _EFFECT_OF_GAP[group.gap], touched, steady))
         for span in zone.repeats_within(start, end):
             offset = zone.offset_at(span.start)
@@ -58,6 +58,14 @@ def clock_changes(times: Times, start: int, end: int) -> list[ClockChange]:
             touched = tuple(second for second in seconds if any(map(times.matches, zone.instants_of(second))))
             found.append(ClockChange(span.start, _EFFECT_OF_FOLD[group.fold], touched, steady))
     return sorted(change for change in found if change.wall_seconds)
+
+
+def seconds_lost(times: Times, start: int, end: int) -> Iterator[int]:
+    """The wall-clock seconds at which it would have fired, had gaps that end in [start, end) not removed them."""
+    almanac = times.almanac
+    skipping = [group for group in almanac.groups if group.gap is GapRule.SKIP]
+    for gap in almanac.zone.gaps_within(start, end):
+        yield from sorted({second for group in skipping for second in almanac.lost_in(gap, group)})
 
 
 def effect_on(almanac: Almanac, instant: int) -> Effect | None:

@@ -16,7 +16,10 @@ class Comparison(NamedTuple):
     moved: int
     """and so many are not."""
     added: int
-    """So many times after, no later than the last of those before, were none: those in place of the moved, too."""
+    """So many times after, no later than the last of those before, were none: those in place of the moved, too.
+
+    Where counting them would take long, at most so many.
+    """
 
     @property
     def sentence(self) -> str:
@@ -38,7 +41,7 @@ def compare(before: Times, after: Times, since: int, count: int) -> Comparison:
     new = tuple(islice(after.between(since + 1, after.almanac.last), count))
     kept = sum(after.matches(instant) for instant in old)
     until = old[-1] if old else since
-    added = after.count_between(since + 1, until) - kept if old else 0
+    added = after.count_roughly(since + 1, until).number - kept if old else 0
     return Comparison(old, new, kept, len(old) - kept, added)
 
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from foliot.domain.almanac import LAST_PAGE, Almanac
 from foliot.domain.durations import DAY
@@ -10,6 +11,14 @@ from foliot.domain.pages import NOT_KNOWN, PAGE_BITS, PAGE_DAYS, Page
 from foliot.domain.slots import JitterMode, jittered
 
 _LAST_DAY_OF_PAGE = PAGE_DAYS - 1
+
+
+class Count(NamedTuple):
+    """How many instants there are."""
+
+    number: int
+    is_exact: bool
+    """Else there are no more than that."""
 
 
 class Times:
@@ -111,6 +120,11 @@ class Times:
             if end < first + PAGE_DAYS * DAY - 1:
                 count -= page.count() - _count_until(page, end - first)
         return count
+
+    def count_roughly(self, start: int, end: int) -> Count:
+        """The same for who cannot wait: where that would take long it is told how many there may be at most."""
+        most = self.almanac.rough_count(start, end)
+        return Count(self.count_between(start, end), True) if most is None else Count(most, False)
 
     def matches(self, epoch_seconds: int) -> bool:
         """Whether this very instant is one of them."""

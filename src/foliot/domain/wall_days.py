@@ -65,8 +65,13 @@ class ClockGroup(NamedTuple):
 
     def seconds_on_wall(self, wall: Range, grain: int) -> tuple[int, ...]:
         """The same as wall-clock seconds."""
-        shown = range(wall.start, wall.end, grain)
-        return tuple(compress(shown, flags(self.marks_on_wall(wall, grain), len(shown))))
+        return shown_seconds(self.marks_on_wall(wall, grain), wall, grain)
+
+
+def shown_seconds(marks: int, wall: Range, grain: int) -> tuple[int, ...]:
+    """The wall-clock seconds of the span that are marked; the first is the lowest bit."""
+    shown = range(wall.start, wall.end, grain)
+    return tuple(compress(shown, flags(marks, len(shown))))
 
 
 def grouped(calendars: Iterable[WallTimes]) -> tuple[ClockGroup, ...]:

@@ -56,8 +56,9 @@ def extent_of(tx: Transaction, row: ScheduleRow, asked: Backfill) -> Extent:
         if chosen.is_exhausted:
             return Extent(slots[:MOST_LISTED], len(slots), is_counted=True)
         asked = asked._replace(done_to=chosen.done_to)
-    in_spec = times.count_between(asked.first, asked.last)
-    return Extent(slots[:MOST_LISTED], in_spec, is_counted=asked.which is Which.ALL)
+    in_spec = times.count_roughly(asked.first, asked.last)
+    is_counted = in_spec.is_exact and asked.which is Which.ALL
+    return Extent(slots[:MOST_LISTED], in_spec.number, is_counted)
 
 
 def check_meant(tx: Transaction, row: ScheduleRow, asked: Backfill, pricing: Pricing, own: str | None) -> None:

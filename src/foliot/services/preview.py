@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from foliot.domain.advice import SpecWarning
-from foliot.domain.clock_changes import Effect, clock_changes, effect_on
+from foliot.domain.clock_changes import Effect, effect_on, seconds_lost
 from foliot.domain.errors import Invalid
 from foliot.domain.spec import Spec
 from foliot.domain.zones import LAST_INSTANT
@@ -33,7 +33,7 @@ class Preview(NamedTuple):
     timezone: str
     times: tuple[PlannedTime, ...]
     skipped: tuple[int, ...]
-    """Wall-clock seconds (since 1970-01-01 00:00 there) that a gap removed, up to the last time shown."""
+    """Wall-clock seconds (since 1970-01-01 00:00 there) that a gap removed, up to the last time shown; the first."""
     warnings: tuple[SpecWarning, ...]
 
     @property
@@ -50,18 +50,12 @@ def preview(spec: Spec, since: int, count: int) -> Preview:
     almanac = times.almanac
     instants = list(islice(times.between(since + 1, LAST_INSTANT), count))
     until = instants[-1] if instants else since
-    gone = {
-        second
-        for change in clock_changes(times, since, until + 1)
-        if change.effect is Effect.SKIPPED
-        for second in change.wall_seconds
-    }
     return Preview(
         summary=spec.describe(),
         timezone=almanac.zone.name,
         times=tuple(
             PlannedTime(instant, almanac.zone.offset_at(instant), effect_on(almanac, instant)) for instant in instants
         ),
-        skipped=tuple(sorted(gone)),
+        skipped=tuple(islice(seconds_lost(times, since, until + 1), MOST_TIMES)),
         warnings=tuple(spec.warnings(since)),
     )

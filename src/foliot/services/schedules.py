@@ -266,17 +266,27 @@ class ScheduleVerbs:
             row = self._desk.find_row(tx, name)
             return planned_backfill(tx, row, request(tx, row), self._desk.pricing, own_input)
 
+        def check(tx: Transaction) -> int:
+            row = self._desk.find_row(tx, name)
+            check_meant(tx, row, request(tx, row), self._desk.pricing, own_input)
+            return row.version
+
         def act(tx: Transaction, entries: Entries) -> Backfill:
             row = self._desk.find(tx, name).row
             asked = request(tx, row)
-            if not is_confirmed:
+            if not is_confirmed and row.version != checked:
                 check_meant(tx, row, asked, self._desk.pricing, own_input)
             started = started_backfill(tx, row, asked, own_input)
             span = {"start": rfc3339(first * MICROSECONDS), "end": rfc3339(last * MICROSECONDS)}
             entries.note("schedule.backfill", "schedule", row.id, backfill=started.id, which=chosen, **span)
             return started
 
-        return self._desk.read(plan) if is_dry else self._desk.write(act)
+        if is_dry:
+            return self._desk.read(plan)
+        # Where slots are many, counting them takes a while: nobody who writes waits for that.
+        self._desk.check_new()
+        checked = None if is_confirmed else self._desk.read(check)
+        return self._desk.write(act)
 
     def backfills(self, name: str, *, limit: int = 1000) -> Backfills:
         """The schedule's backfills, oldest first, and how far each has come."""
@@ -319,7 +329,7 @@ class ScheduleVerbs:
             row = self._desk.find_row(tx, name)
             (state,) = tx.states_seen([row.ref])
             now = tx.now // MICROSECONDS
-            slots = compiled(row.spec).count_between(now + 1, now + days * 86_400)
+            slots = compiled(row.spec).count_roughly(now + 1, now + days * 86_400).number
             if state.remaining is not None:
                 slots = min(slots, state.remaining)
             each = cost_each(tx, row, self._desk.pricing)
