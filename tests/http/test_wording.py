@@ -31,6 +31,7 @@ SCHEDULE = {"name": "digest", "target": "python:digest"}
         ({"cron": "x" * 1001}, ["cron takes text of at most 1,000 characters"]),
         ({"calendars": [{"hour": "9"}, {"hour": []}]}, ["calendars.1.hour takes text or a whole number"]),
         ({"calendars": {"minut": 3}}, ["calendars.minut is not known here"]),
+        ({"x" * 100_000: 1}, [f"{'x' * 100} is not known here"]),
         ({"exclude": 5}, ["exclude takes an object or a list"]),
         ({"at": [5]}, ["at.0 takes text"]),
         ({"jitter": 5, "overlap": []}, ["jitter takes text", "overlap takes text"]),

@@ -39,6 +39,7 @@ _RULES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "literal_error": lambda said: f"takes {said['expected']}",
 }
 _WHOLE = "the body"
+_LONGEST_NAME = 100
 _CONTENT_TYPE = "Content-Type"
 _JSON = f"{_CONTENT_TYPE}: application/json"
 
@@ -132,7 +133,8 @@ def _is_of_another_kind(step: _Step) -> bool:
 
 
 def _named(place: Sequence[str | int]) -> str:
-    return ".".join(map(str, place)) or _WHOLE
+    """As it was written, no longer than is of use: who names something sends whatever they like."""
+    return ".".join(str(part)[:_LONGEST_NAME] for part in place) or _WHOLE
 
 
 def _what(found: Found) -> str:
