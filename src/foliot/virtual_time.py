@@ -1,6 +1,7 @@
 """Virtual time: an event loop that does not wait, and a clock that shows what time it is there."""
 
 import asyncio
+import math
 import selectors
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,6 +10,7 @@ from typing import Any
 from foliot.domain.instants import MICROSECONDS
 
 _HALF_A_MICROSECOND = 5e-7
+_NANOSECOND = 1e-9
 _MOST_STUBBORN = 100
 """So often what goes on after it was cancelled is cancelled again when its world ends."""
 
@@ -54,6 +56,18 @@ class _Loop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._virtual.time
+
+    @property
+    def _clock_resolution(self) -> float:
+        """What is due by then is run: a span so long that there is a later moment, also months from the beginning.
+
+        With the library's own, a nanosecond, there is none from 2**24 seconds on, and what is due now never is.
+        """
+        return max(_NANOSECOND, math.ulp(self._virtual.time))
+
+    @_clock_resolution.setter
+    def _clock_resolution(self, _: float) -> None:
+        """That of the machine's clock does not matter here."""
 
 
 class VirtualClock:

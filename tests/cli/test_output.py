@@ -74,3 +74,10 @@ def test_half_a_letter_goes_to_the_server_and_comes_back(foliot: CommandLine, na
 def test_an_id_that_utf_8_cannot_say_is_refused_in_words(foliot: CommandLine) -> None:
     assert "a run id looks like" in foliot.refused(2, "run", "show", "x\udcff")
     assert "letters that UTF-8 can say" in foliot.refused(2, "run", "list", "--schedule", "x\udcff")
+
+
+def test_a_table_has_a_column_for_all_that_any_of_its_rows_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what the first one says was shown: an edge for errors looked like any other."""
+    edges = [{"source": "a", "target": "b"}, {"source": "a", "target": "c", "when": "error"}]
+    print_item({"id": "prices", "edges": edges}, VIEW, Output.TABLE)
+    assert "  a       c       error" in capsys.readouterr().out.splitlines()

@@ -138,3 +138,15 @@ def test_an_id_to_which_no_path_leads_is_refused_in_words(foliot: CommandLine, n
 
 def test_a_run_that_is_not_there_is_not_found(foliot: CommandLine) -> None:
     assert "no run" in foliot.refused(3, "run", "show", "absent:2026-11-15T09:00:00Z~1")
+
+
+def test_who_stops_waiting_is_told_that_the_run_goes_on_and_how_to_stop_it(foliot: CommandLine, patient: str) -> None:
+    run = foliot.json("schedule", "trigger", patient)["id"]
+    command = [str(FOLIOT), "run", "watch", run]
+    with Popen(command, stderr=PIPE, text=True, env={**os.environ, **foliot.environment}) as watching:
+        said = iter(watching.stderr or ())
+        assert run in next(said)
+        watching.send_signal(signal.SIGINT)
+        assert f"foliot: {run} goes on; `foliot run cancel {run}` stops it" in "".join(said)
+        assert watching.wait(10) == 130
+    foliot("run", "terminate", run, "--yes")

@@ -1,12 +1,15 @@
 """`foliot schedule`: schedules made, looked at and changed from the command line."""
 
 import json
+import os
+import pty
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cli.conftest import CommandLine, Served
+from tests.cli.conftest import FOLIOT, CommandLine, Served
 
 DIGEST = ("--target", "digest", "--cron", "0 9 * * *", "--timezone", "Europe/Berlin")
 
@@ -326,3 +329,17 @@ def test_a_dry_run_names_no_more_than_twenty_to_people(foliot: CommandLine, serv
         served.program.schedules.create(f"{name}-{number:02}", target="digest", cron="0 9 * * *", labels={"in": name})
     told = foliot.run("schedule", "pause", "--label", f"in={name}", "--dry-run").stderr.splitlines()
     assert (told[0], told[20], told[21:]) == ("foliot: would pause 22 schedules", f"  {name}-19", ["  and 2 more"])
+
+
+def test_who_leaves_a_question_open_has_changed_nothing_and_is_told_so(foliot: CommandLine, name: str) -> None:
+    foliot("schedule", "create", name, *DIGEST)
+    terminal, keyboard = pty.openpty()
+    os.write(terminal, b"\x04")
+    command = [str(FOLIOT), "schedule", "delete", name]
+    asked = subprocess.run(
+        command, stdin=keyboard, capture_output=True, text=True, env={**os.environ, **foliot.environment}, check=False
+    )
+    os.close(terminal)
+    os.close(keyboard)
+    assert (asked.returncode, "foliot: nothing was changed" in asked.stderr) == (130, True)
+    assert foliot.json("schedule", "show", name)["id"] == name

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
@@ -16,6 +17,7 @@ from foliot.domain.pace import Pace
 from foliot.ports import Database, Transaction
 from foliot.stores.database import SqliteDatabase
 from foliot.testing import World, virtual
+from tests.databases import PostgresqlServer
 from tests.faults.disks import pragma
 from tests.http.clients import People
 from tests.http.eventful import HOUR_OF_DECISIONS, an_eventful_hour
@@ -306,3 +308,15 @@ def test_with_a_token_metrics_are_for_whoever_shows_it(world: World, monkeypatch
     assert asked.get("/metrics", headers={"Authorization": "Bearer wrong"}).status_code == 401
     right = {"Authorization": "Bearer correct horse battery staple"}
     assert asked.get("/metrics", headers=right).status_code == 200
+
+
+def test_a_database_that_stands_still_is_not_waited_for(postgresql_server: PostgresqlServer) -> None:
+    """Who asked waited for a minute and longer, and took the process for well meanwhile."""
+    app = Foliot(postgresql_server.ready_database(), name="shop")
+    client = TestClient(app.parts.http(Pace(1e6, 10**6)))
+    assert client.get("/readyz").status_code == 200
+    with psycopg.connect(app.url) as holding:
+        holding.execute("LOCK TABLE alembic_version")
+        answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]["database"]["what"]) == (503, "it has not answered for 5 s")
+    app.close()

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from foliot.cli.exits import FAILED, INTERRUPTED
 from foliot.domain.errors import Invalid
 
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
@@ -18,6 +19,11 @@ def check_meant(question: str, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise Invalid(f"{question} There is nobody here to ask: say --yes if that is meant")
-    if not typer.confirm(question, err=True):
+    try:
+        is_meant = typer.confirm(question, err=True)
+    except typer.Abort:
+        typer.echo("\nfoliot: nothing was changed", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if not is_meant:
         typer.echo("foliot: nothing was changed", err=True)
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)

@@ -160,7 +160,8 @@ def _field_lines(item: Item) -> Iterator[str]:
         if isinstance(value, Mapping) and not _is_flat(value):
             below = list(_field_lines(value))
         elif isinstance(value, list) and value and all(isinstance(part, Mapping) for part in value):
-            below = columns_of([[key.upper() for key in value[0]], *_rows_of(value)])
+            keys = list(dict.fromkeys(key for part in value for key in part))
+            below = columns_of([[key.upper() for key in keys], *_rows_of(value, keys)])
         elif isinstance(value, str) and "\n" in value:
             below = [_harmless(line) for line in value.splitlines()]
         else:
@@ -174,8 +175,8 @@ def _is_flat(value: Mapping[str, Any]) -> bool:
     return all(isinstance(part, str | int) and not isinstance(part, bool) for part in value.values())
 
 
-def _rows_of(parts: Sequence[Item]) -> list[list[str]]:
-    return [[cell_text(part.get(key)) for key in parts[0]] for part in parts]
+def _rows_of(parts: Sequence[Item], keys: Sequence[str]) -> list[list[str]]:
+    return [[cell_text(part.get(key)) for key in keys] for part in parts]
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

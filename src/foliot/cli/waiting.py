@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,19 +94,30 @@ def wait_for_run(session: Session, run: Item, timeout: str | None) -> None:
     """Show the run when it is over, and exit by what came of it."""
     path, deadline = path_of("runs", run["id"]), Deadline(timeout)
     said = None
-    for _ in looks(session.client, deadline, schedule=run["schedule"], kinds="runs"):
-        run = session.client.get(path)
-        if run["status"] not in _OPEN:
-            break
-        if run["status"] != said:
-            said = run["status"]
-            session.say(f"foliot: {run['id']} is {said}{_held(run)}")
+    with _going_on(session, run["id"], f"foliot run cancel {run['id']}"):
+        for _ in looks(session.client, deadline, schedule=run["schedule"], kinds="runs"):
+            run = session.client.get(path)
+            if run["status"] not in _OPEN:
+                break
+            if run["status"] != said:
+                said = run["status"]
+                session.say(f"foliot: {run['id']} is {said}{_held(run)}")
     session.show(run, RUN)
     if run["status"] in _OPEN:
         session.say(f"foliot: {run['id']} was not over in time; it goes on")
         raise typer.Exit(TIMED_OUT)
     if run["status"] != "success":
         raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _going_on(session: Session, what: str, stop: str) -> Iterator[None]:
+    """Who stops waiting is told that nothing else has stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        session.say(f"foliot: {what} goes on; `{stop}` stops it")
+        raise
 
 
 def _held(run: Item) -> str:
@@ -117,7 +129,9 @@ def _held(run: Item) -> str:
 def wait_for_backfill(session: Session, backfill: Item, timeout: str | None) -> None:
     """Show the backfill when all of it is over, and exit by what came of its runs."""
     path, deadline = path_of("backfills", backfill["id"]), Deadline(timeout)
-    with working(session, f"backfill {backfill['id']} of {backfill['schedule']}") as bar:
+    name = f"backfill {backfill['id']}"
+    going_on = _going_on(session, name, f"foliot backfill cancel {backfill['id']}")
+    with going_on, working(session, f"{name} of {backfill['schedule']}") as bar:
         for _ in looks(session.client, deadline, schedule=backfill["schedule"], kinds="runs"):
             backfill = session.client.get(path)
             bar.move(backfill["done"], backfill["total"])
