@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from foliot.cli.output import Output, View, escape_what_cannot_be_said, print_document, print_item, print_items
+from foliot.cli.output import Output, View, escape_what_cannot_be_said, fitting, print_document, print_item, print_items
 from tests.cli.conftest import CommandLine
 
 ODD = {"id": "x\ud800", "note": "größer 中 😀 \ud83d", "more": {"list": [{"deep": "\udfff"}]}}
@@ -81,3 +81,27 @@ def test_a_table_has_a_column_for_all_that_any_of_its_rows_says(capsys: pytest.C
     edges = [{"source": "a", "target": "b"}, {"source": "a", "target": "c", "when": "error"}]
     print_item({"id": "prices", "edges": edges}, VIEW, Output.TABLE)
     assert "  a       c       error" in capsys.readouterr().out.splitlines()
+
+
+RUNS = ["ID", "STATUS", "REASON", "STARTED", "ENDED", "ERROR"]
+SLOT = ["digest:2026-11-18T09:48:00Z~1", "success", "", "2026-11-18T09:48:00Z", "2026-11-18T09:48:25Z", ""]
+FAILED = [*SLOT[:1], "error", "internal", *SLOT[3:5], "the printer burns, and nobody is there"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "shown"),
+    [
+        ([SLOT], 200, RUNS),
+        ([SLOT], 90, ["ID", "STATUS", "REASON", "STARTED", "ENDED"]),
+        ([SLOT], 85, ["ID", "STATUS", "STARTED", "ENDED"]),
+        ([SLOT], 80, ["ID", "STATUS", "STARTED"]),
+        ([SLOT, FAILED], 80, ["ID", "STATUS", "REASON", "ERROR"]),
+        ([SLOT, FAILED], 40, ["ID", "STATUS"]),
+        ([], 10, ["ID", "STATUS"]),
+    ],
+)
+def test_where_there_is_no_room_columns_go_and_not_halves_of_words(
+    rows: list[list[str]], width: int, shown: list[str]
+) -> None:
+    """A run took ten lines of two letters each."""
+    assert [RUNS[number] for number in fitting(RUNS, rows, width)] == shown

@@ -43,6 +43,10 @@ class View(NamedTuple):
         return [_FRACTION.sub(r"\1Z", cell_text(_value(item, cell))) for cell in self.columns.values()]
 
 
+_ALWAYS_SHOWN = 2
+"""Columns: what it is called, and how it is."""
+_BETWEEN = 2
+_LEAST_OF_TEXT = 20
 _COLOURS = {
     "green": ("success", "active", "arrived", "running"),
     "red": ("error", "cancelled", "given_up"),
@@ -187,15 +191,47 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _print_rich(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """For a terminal: folded to its width, and what matters in colour."""
+    """For a terminal: folded to its width, and what matters in colour; what has no room is named."""
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
+    width = shutil.get_terminal_size().columns
+    shown = fitting(header, rows, width)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, name in enumerate(header):
-        # What it is called is to be copied from here.
-        table.add_column(name, overflow="fold", no_wrap=number == 0)
+    for number in shown:
+        # What it is called is to be copied from here; and half a word, or half a moment, is hard to read.
+        table.add_column(header[number], overflow="fold", no_wrap=number == 0 or not _is_text(rows, number))
     for row in rows:
-        table.add_row(*(Text(cell, style=_COLOUR_OF.get(cell, "")) for cell in row))
-    Console(no_color=not has_colour(), width=shutil.get_terminal_size().columns, highlight=False).print(table)
+        table.add_row(*(Text(row[number], style=_COLOUR_OF.get(row[number], "")) for number in shown))
+    Console(no_color=not has_colour(), width=width, highlight=False).print(table)
+    if left_out := [name for number, name in enumerate(header) if number not in shown and _is_said(rows, number)]:
+        print(f"foliot: there is no room for {', '.join(left_out)}: -o json has it all", file=sys.stderr)
+
+
+def fitting(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Which columns there is room for: first those go that say nothing, then the last that cannot be folded."""
+    least = [
+        max(_least(cell, number) for cell in (name, *(row[number] for row in rows)))
+        for number, name in enumerate(header)
+    ]
+    shown = list(range(len(header)))
+    while len(shown) > _ALWAYS_SHOWN and sum(least[number] + _BETWEEN for number in shown) - _BETWEEN > width:
+        optional = shown[_ALWAYS_SHOWN:]
+        empty = [number for number in optional if not _is_said(rows, number)]
+        rigid = [number for number in optional if not _is_text(rows, number)]
+        shown.remove((empty or rigid or optional)[-1])
+    return shown
+
+
+def _least(cell: str, number: int) -> int:
+    """How wide it is at least: all of it where something is called so or it is one word, else enough to be read."""
+    return len(cell) if number == 0 or " " not in cell else min(len(cell), _LEAST_OF_TEXT)
+
+
+def _is_text(rows: Sequence[Sequence[str]], number: int) -> bool:
+    return any(" " in row[number] for row in rows)
+
+
+def _is_said(rows: Sequence[Sequence[str]], number: int) -> bool:
+    return any(row[number] for row in rows)
