@@ -206,3 +206,24 @@ def test_who_applied_it_is_in_the_trail(people: People) -> None:
         ("ann", "set.apply", "set/mail"),
         ("ann", "schedule.create", "schedule/digest"),
     ]
+
+
+def test_a_page_of_large_schedules_has_fewer_of_them_and_none_is_left_out(people: People) -> None:
+    """Two hundred of them would have been one answer of as many megabytes."""
+    names = [f"large-{number:02}" for number in range(25)]
+    for name in names:
+        body = {"name": name, "target": "python:digest", "manual": True, "input": "x" * 500_000}
+        assert people.ann.post("/api/v1/schedules", json=body).status_code == 201
+    found: list[str] = []
+    after: dict[str, str] = {}
+    sizes = []
+    while True:
+        answer = people.ann.get("/api/v1/declared", params={"limit": 200, **after})
+        sizes.append(len(answer.content))
+        found += [item["name"] for item in answer.json()["items"]]
+        if answer.json()["next"] is None:
+            break
+        after = {"after": answer.json()["next"]}
+    assert found == names
+    assert len(sizes) == 3
+    assert max(sizes) < 10_000_000

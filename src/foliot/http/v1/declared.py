@@ -1,21 +1,25 @@
 """Declared sets of schedules over HTTP: plan, apply, and what is there in the words of a set."""
 
-from typing import Annotated, Any
+import json
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
 from foliot.domain.access import Right
-from foliot.http.asking import Asked, answered, needs
+from foliot.http.asking import Ask, Asked, answered, needs
 from foliot.http.openapi import also, routes
 from foliot.http.paging import LISTED, After, Limit, Listed, cursor_of, place_of
 from foliot.http.schemas import Given, Json, Moment, Switch, Taken, such_as
 from foliot.services.declaration import Measure
-from foliot.services.declaring import MOST_DECLARED
+from foliot.services.declaring import MOST_DECLARED, Written
 from foliot.services.declaring import DeclaredSet as AppliedSet
 
 router = routes("", "declared")
+
+_LARGEST_PAGE = 4_000_000
+_AT_A_TIME = 10
 
 _EXAMPLE = [{"name": "digest", "cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}]
 SetName = Annotated[str, Field(min_length=1, max_length=100, description="The name of the set.")]
@@ -104,6 +108,27 @@ def apply(body: SetToApply, asked: Asked) -> Response:
     return asked.write(lambda verbs: verbs.declarations.apply(body.set, body.schedules, **options), _shown)
 
 
+class _Some(NamedTuple):
+    items: list[Written]
+    is_all: bool
+    """Nothing comes after them."""
+
+
+def _some(asked: Ask, set: str | None, after: str | None, most: int) -> _Some:
+    """Fewer than that from there on, and not many letters more than a page may have: inputs are as long as requests."""
+    found: list[Written] = []
+    letters = 0
+    while len(found) < most and letters < _LARGEST_PAGE:
+        wanted = min(_AT_A_TIME, most - len(found))
+        part = asked.verbs.declarations.written(set, after=found[-1].id if found else after, limit=wanted)
+        found += part
+        letters += sum(len(json.dumps(one.options)) for one in part)
+        if len(part) < wanted:
+            return _Some(found, is_all=True)
+    # The last was only looked for: there is a next page, and something on it.
+    return _Some(found[:-1], is_all=False)
+
+
 @router.get("/declared", response_model=Listed[WrittenSchedule])
 @needs(Right.READ)
 def written(
@@ -112,9 +137,9 @@ def written(
     after: After = None,
     limit: Limit = LISTED,
 ) -> Response:
-    """Schedules as `apply` takes them, by id: those of a set, or all that no program declares."""
+    """Schedules as `apply` takes them, by id: those of a set, or all that no program declares; fewer of large ones."""
     place = place_of(after, str)
-    found = asked.verbs.declarations.written(set, after=place[0] if place else None, limit=limit + 1)
+    found = _some(asked, set, place[0] if place else None, limit + 1)
     items = [
         WrittenSchedule(
             name=one.options["name"],
@@ -122,7 +147,7 @@ def written(
             options={key: value for key, value in one.options.items() if key != "name"},
             vanished=one.is_vanished,
         )
-        for one in found[:limit]
+        for one in found.items
     ]
-    last = cursor_of(found[limit - 1].id) if len(found) > limit else None
+    last = None if found.is_all else cursor_of(found.items[-1].id)
     return answered(Listed[WrittenSchedule](items=items, next=last))
