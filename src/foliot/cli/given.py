@@ -44,7 +44,8 @@ def json_given(option: str, text: str | None) -> Any:
     except (ValueError, RecursionError) as error:
         if isinstance(error, Invalid):
             raise
-        raise Invalid(f"{option} takes JSON, or @file with JSON in it, got {text[:80]!r}: {error}") from error
+        remedy = """text is JSON in quotes, such as '"warmer"'"""
+        raise Invalid(f"{option} takes JSON, or @file with JSON in it, got {text[:80]!r}: {error}; {remedy}") from error
 
 
 def input_given(text: str | None) -> dict[str, Any]:
