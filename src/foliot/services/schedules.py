@@ -256,24 +256,23 @@ class ScheduleVerbs:
         width = lane_width(overlap_of(overlap), concurrency)
         own_input = own_json_text("input", input)
         is_dry, is_confirmed = switch_of("dry_run", dry_run), switch_of("confirm", confirm)
-
-        def request(tx: Transaction, row: ScheduleRow) -> BackfillRequest:
-            check_range(tx, row, first, last, chosen)
-            done_to = first - 1 if direction is Direction.OLDEST_FIRST else last + 1
-            return BackfillRequest(0, first, last, chosen, direction, width, 0, done_to)
+        done_to = first - 1 if direction is Direction.OLDEST_FIRST else last + 1
+        asked = BackfillRequest(0, first, last, chosen, direction, width, 0, done_to)
 
         def plan(tx: Transaction) -> Backfill:
             row = self._desk.find_row(tx, name)
-            return planned_backfill(tx, row, request(tx, row), self._desk.pricing, own_input)
+            check_range(tx, row, first, last, chosen)
+            return planned_backfill(tx, row, asked, self._desk.pricing, own_input)
 
         def check(tx: Transaction) -> int:
             row = self._desk.find_row(tx, name)
-            check_meant(tx, row, request(tx, row), self._desk.pricing, own_input)
+            check_range(tx, row, first, last, chosen)
+            check_meant(tx, row, asked, self._desk.pricing, own_input)
             return row.version
 
         def act(tx: Transaction, entries: Entries) -> Backfill:
             row = self._desk.find(tx, name).row
-            asked = request(tx, row)
+            check_range(tx, row, first, last, chosen)
             if not is_confirmed and row.version != checked:
                 check_meant(tx, row, asked, self._desk.pricing, own_input)
             started = started_backfill(tx, row, asked, own_input)
